@@ -153,6 +153,12 @@ def run(
     else:
         terminal.show(done)
     note(replay.notices(plan.replays, [planned.probe for planned in plan.probes]))
+    unsaid = {source.name for source in plan.sources if not source.chat}
+    note(
+        f"{card.name} has a chat template and was asked without it; SPEC?chat=auto asks with it, chat=none says so"
+        for card in done.cards
+        if card.has_template and card.kind == "causal" and card.name in unsaid
+    )
     note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
+from trueprobe.models.chat import Chat, chat_of
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Framing, Ids, Refused
@@ -53,16 +54,45 @@ class CausalBackend(NetworkBackend):
         start = start_ids(described.text, source.start)
         model = Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
         model.without_start = source.start == "none"
+        model.chat = chat_of(source, described.text)
         return model
 
 
 class CausalFraming(Framing):
     kind = "causal"
     start: Ids  # before every text
+    chat: Chat | None = None  # what is asked stands in a user's turn, the answer in the assistant's
     without_start = False  # the user wants none: texts are scored from their second token on
 
     def _unscored(self, request: ScoreText) -> int:
         return int(self.without_start and request.start == "text" and not self._front(request.given, request.join))
+
+    def _running(self, before: str | None, join: str) -> bool:
+        return self.chat is None and super()._running(before, join)
+
+    def _turn(self, before: str | None, left: str, join: str) -> str:
+        """The user's: a preceding sentence and what stands before a blank, or what is given before a text."""
+        if before and join == "bos":
+            raise Refused("not_in_chat", "a start token between two texts is no user's turn")
+        return " ".join(filter(None, (before, left)))
+
+    def _left(self, request: FillBlank) -> str:
+        if self.chat is None:
+            return super()._left(request)
+        return self.chat.before_answer(self._turn(request.before, request.left, request.join), request.left)
+
+    def _lead(self, request: ScoreText) -> str:
+        if self.chat is None:
+            return super()._lead(request)
+        if request.start == "first_token":
+            raise Refused("not_in_chat", "in a chat no start token stands before the first token alone")
+        return self.chat.before_answer(self._turn(request.given, "", request.join))
+
+    def _turns(self, chat: Chat, user: str) -> Ids:
+        try:
+            return chat.front(user)
+        except KeyError as lost:
+            raise Refused("unknown_piece", f"the tokenizer cannot spell {lost.args[0]!r} in {user!r}") from lost
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -73,7 +103,10 @@ class CausalFraming(Framing):
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         if request.right:
             raise Refused("right_context", f"{request.right!r} stands behind the blank")
-        front = self._front(request.before, request.join)
+        if self.chat is not None:
+            front = self._turns(self.chat, self._turn(request.before, request.left, request.join))
+        else:
+            front = self._front(request.before, request.join)
         ids = (*front, *self._pieces(without_final_space(left)).ids)
         if not ids:
             raise Refused("no_start", "no text and no start token before the blank")
@@ -84,7 +117,10 @@ class CausalFraming(Framing):
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         pieces = self._pieces(whole)
-        front = self._front(request.given, request.join)
+        if self.chat is not None:
+            front = self._turns(self.chat, self._turn(request.given, "", request.join))
+        else:
+            front = self._front(request.given, request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
