@@ -166,10 +166,11 @@ def _between(claim: Claim) -> str:
         others = claim.between.others
         second = _network(others[0]) if len(others) == 1 else "each other network of the paper"
         first = _network(claim.between.leader)
+        first, second = (second, first) if claim.between.behind else (first, second)
     else:
         first, second = claim.between
     times = f" times {claim.times:g}" if claim.times != 1 else ""
-    return f"; {first} less {second}{times}"
+    return f"; {first} minus {second}{times}"
 
 
 def _network(size: Any) -> str:

@@ -11,7 +11,7 @@ LONGEST_MESSAGE = 400
 
 
 class BadInput(Exception):
-    """Something the user wrote cannot be right. The message states what, where, and what would be right."""
+    """Something the user wrote is invalid. The message states what, where, and what would be valid."""
 
 
 class FailedRun(Exception):

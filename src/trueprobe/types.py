@@ -112,6 +112,8 @@ class ScoreText:
     start: Literal["text", "first_token"] = "text"  # causal models: what the start token stands before; else refused
     ranks: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # of each token in the vocabulary, too
     word_starts: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # does a word begin after each word?
+    unknown: bool = field(default=False, metadata={UNNAMED_BY_DEFAULT: True})  # may it hold unknown pieces?
+    stride: int = field(default=0, metadata={UNNAMED_BY_DEFAULT: True})  # of causal models' windows; 0: one, or refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ class Token:
     span: Span | None = None  # characters of the request's own text
     rank: int | None = None  # 1 is best, in the whole vocabulary; only where it was asked for
     word_next: float | None = None  # log-probability that a word begins behind it; where one does, if it was asked for
+    known: bool = True  # False: an unknown piece in place of its characters, so `logp` is not theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ def bounded(text: str, word: Word | WhyNot) -> WhyNot | None:
 class Filled:
     words: Mapping[str, Word | WhyNot]
     top: tuple[Token, ...]  # likeliest first
-    list_size: int  # how many words the ranks are among
+    list_size: int  # number of words the ranks are among
 
     def mass(self, words: tuple[str, ...]) -> float:
         """Summed probability of those of the asked words that are one piece; a piece shared by two counts once."""

@@ -95,9 +95,9 @@ def without(whole: dict, *keys: str | int) -> str:
         ),
         ("crows_pairs", "t.csv", "a,b\n", "line 1: no column sent_more, sent_less, stereo_antistereo, bias_type"),
         ("scored_lines", "m.txt", "1\t0.5\tFine.\n2\tFine.\n", r"m\.txt, line 2: not an id, a score and a text"),
-        ("scored_lines", "m.txt", "1\tgood\tFine.\n", "line 1: 'good' is no score"),
+        ("scored_lines", "m.txt", "1\tgood\tFine.\n", "line 1: 'good' is not a score"),
         ("wikipedia_dump", "enwik8", "<html>", "no <mediawiki>"),
-        ("wordnet", "data.verb", "  1 licence\nopen the door\n", r"data\.verb, line 2: no synset"),
+        ("wordnet", "data.verb", "  1 licence\nopen the door\n", r"data\.verb, line 2: not a synset"),
         (
             "tokenizer",
             "tokenizer.json",

@@ -370,7 +370,7 @@ def test_a_copy_that_says_something_else_is_refused_and_what_was_there_stays(wri
         (lambda path: None, "no file '.*mine'"),
         (lambda path: path.mkdir(), "mine does not hold what 'toy' is made of: toy.csv"),
         (lambda path: path.write_bytes(b"a,b\n1,2\n"), "mine is refused: toy.csv, line 1: no column sent_more"),
-        (lambda path: path.write_bytes(b"\xff\xfe"), "toy.csv: byte 0 is no UTF-8"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "toy.csv: byte 0 is not UTF-8"),
         (lambda path: path.write_bytes(table()[:-9]), "toy.csv, line 6: 4 cells, not 5"),
         (lambda path: path.write_bytes(b"\x1f\x8b broken"), "toy.csv: damaged gzip"),
         (lambda path: zipfile.ZipFile(path, "w").close(), "mine is an archive without 'toy'"),

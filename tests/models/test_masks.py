@@ -148,7 +148,7 @@ def test_the_mask_of_a_published_tokenizer_is_one(name, tmp_path):
 def test_a_mask_that_is_another_token_is_refused(kind, mask, message, tmp_path):
     folder = kind(tmp_path / "m")
     write(folder, "tokenizer_config.json", read(folder, "tokenizer_config.json") | {"mask_token": mask})
-    with pytest.raises(BadInput, match=f"{message}.*, so no blank can be asked"):
+    with pytest.raises(BadInput, match=f"{message}.*, so it cannot fill blanks"):
         open_model(str(folder))
 
 

@@ -235,7 +235,7 @@ class Noise:
         (other_tokens, "tokenizer=FOLDER_OR_ID"),
         (cuts_prompt, r"read 3 tokens where \d+ were sent"),
         (Same(), "does not read token ids"),
-        (Noise(), "asked twice, .* nats; start llama-server with"),
+        (Noise(), "the server's answers to one request differ by .* nats; start llama-server with"),
     ],
 )
 def test_a_server_that_lies_is_refused_when_it_is_opened(lie, message, serve):

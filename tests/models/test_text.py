@@ -109,7 +109,9 @@ def test_an_unknown_piece_is_known_by_the_vocabulary_too():
     tokenizer = zoo.sentencepiece(False)
     tokenizer.unk_token = None
     assert Text(tokenizer).pieces("The ☃ was late.").lost == "☃"
-    assert Text(zoo.wordpiece()).pieces("The ☃ was late.").lost == "☃"
+    pieces = Text(zoo.wordpiece()).pieces("The ☃ was late.")
+    assert (pieces.lost, [pieces.spans[i] for i in pieces.unknown]) == ("☃", [(4, 5)])
+    assert characters().pieces("Über").unknown == frozenset()  # in no piece, so the offsets are wrong
 
 
 @some

@@ -96,7 +96,7 @@ def test_the_form_and_the_coverage_are_printed(tmp_path):
     console = Console(file=io.StringIO(), width=100)
     terminal.show(run, console)
     printed = " ".join(console.file.getvalue().split())
-    assert "causal models were asked in the form person_is" in printed
+    assert "causal models were prompted in the form person_is" in printed
     assert " countable" in printed
     at_all = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "all"]
     at_ten = [e for e in run.rows(Estimate) if e.measure == "listed_mass" and e.conditions["k"] == "10"]

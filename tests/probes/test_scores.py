@@ -175,7 +175,7 @@ def test_seeds_are_those_that_the_user_names(tmp_path):
 
 def test_the_items_are_those_of_the_results_to_replay_and_no_model_is_asked(tmp_path, run):
     assert run.study.probes[0].settings["data"].endswith("lm_eval")
-    with pytest.raises(BadInput, match="scores reads results and asks no model"):
+    with pytest.raises(BadInput, match="scores reads results and runs no model"):
         trueprobe.run("scores", "nursery", tmp_path / "run")
 
 

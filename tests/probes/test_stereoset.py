@@ -85,7 +85,7 @@ def test_two_blanks_cannot_be_asked_of_a_masked_model(tmp_path):
     assert len(made.items()) == 18
     why = made.ask(made.items()[0], MASKED)
     assert isinstance(why, WhyNot)
-    assert why.detail == "2 blanks in one context; a model is asked about one"
+    assert why.detail == "2 blanks in one context; one is needed"
     assert not isinstance(made.ask(made.items()[0], CAUSAL), WhyNot)
 
 

@@ -185,13 +185,16 @@ def test_random_answers_are_chance_and_favour_no_attractor():
 def test_a_model_that_answers_alike_everywhere_seldom_earns_a_claim():
     """Right six times in ten whatever is read: the claims about accuracy hold in no more than one run in twenty."""
     conditions = pd.DataFrame([{**_about(item), SETTING_AT: item.fields["values"][SETTING_AT]} for item in some()])
-    names = [c.name for c in probe().claims() if c.column == "correct" and not c.between]
-    earned = 0
+    names = {c.name for c in probe().claims() if c.column == "correct" and not c.between}
+    earned, judged = 0, 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         ability = dict(zip(sorted(set(conditions["group_target"])), rng.beta(6, 4, 22), strict=True))
         right = rng.random(len(conditions)) < conditions["group_target"].map(ability)
         frame = conditions.assign(correct=right.astype(float), relative_probability=1.0, base_preferred=1.0)
         rows = held(frame, 300)
-        earned += sum(rows[name].verdict == Verdict.AS_PUBLISHED for name in names)
-    assert earned / (40 * len(names)) < 0.05  # one side of a 95 % interval is 0.025
+        about_accuracy = [row for name, row in rows.items() if name in names]  # others are about another architecture
+        earned += sum(row.verdict == Verdict.AS_PUBLISHED for row in about_accuracy)
+        judged += len(about_accuracy)
+    assert judged >= 40 * 4
+    assert earned / judged < 0.05  # one side of a 95 % interval is 0.025

@@ -130,7 +130,7 @@ def test_headline_says_whose_seeds_or_kinds_disagree(tmp_path):
         [made_runs.replace(claim("costs", Verdict.MIXED), above="age", below="race")],
         probe=DECLARED,
     )
-    assert sentence(alone) == "Both directions in solo, above neutral in age, below in race (costs is so)."
+    assert sentence(alone) == "Both directions in solo, positive in age, negative in race (costs is so)."
 
 
 # ---------------------------------------------------------------- what is not decided

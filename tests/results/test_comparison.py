@@ -71,7 +71,7 @@ def test_probes_with_nothing_to_compare_are_named():
     rows = [difference(), difference(probe="silent", verdict=Verdict.TOO_FEW_GROUPS)]
     lines = compared(comparison(rows, apart=("others", "more")))
     assert "silent: too few items that both scored" in lines
-    assert "not asked alike of both: others, more" in lines
+    assert "prompted differently: others, more" in lines
 
 
 def test_what_holds_is_never_cut():

@@ -120,7 +120,10 @@ def of_findings(run, report) -> Iterator[tuple[Number, Shown]]:
     content = json.loads(json_report.render(report))
     listed = [finding for section in content["sections"] for finding in section["findings"]]
     lines = csv.DictReader(io.StringIO(export.csv(report)))
-    exported = {(line["kind"], line["probe"], line["finding"].lstrip("'"), line["model"]): line for line in lines}
+    exported = {
+        (*(line[name].lstrip("'") for name in ("kind", "probe", "finding", "model")), conditions_in(line)): line
+        for line in lines
+    }
     frame = trueprobe.load_run(run.folder).findings
     text, html = markdown.render(report).replace("\\", ""), re.sub(r"\s+", " ", unescape(page.html(run)))
     rows = iter(frame.itertuples())
@@ -134,7 +137,7 @@ def of_findings(run, report) -> Iterator[tuple[Number, Shown]]:
             row = next(rows)
             ends = (row.low, row.high) if n.display is Display.INTERVAL else (math.nan, math.nan)
             yield n, Shown("notebook", row.value, *ends, row.verdict)
-            line = exported[finding.kind, finding.probe, finding.name, n.model]
+            line = exported[finding.kind, finding.probe, finding.name, n.model, frozenset(n.row.conditions.items())]
             if n.display is not Display.NOTHING:
                 numbers = (float(line[name] or "nan") for name in ("value", "low", "high"))
                 yield n, Shown("CSV", *numbers, line["verdict"])
@@ -144,9 +147,13 @@ def of_findings(run, report) -> Iterator[tuple[Number, Shown]]:
             assert line["verdict"] == n.verdict.value
 
 
+def conditions_in(line) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(one.split("=", 1)) for one in line["conditions"].split("; ") if one)
+
+
 def of_tables(run, report) -> Iterator[tuple[Number, Shown]]:
     text, html = markdown.render(report), unescape(page.html(run))
-    in_page = set(re.findall(r"<td[^>]*>(?:<b>)?([^<]*)", html))
+    in_page = set(re.findall(r"<td[^>]*>(?:<(?:b|button)[^>]*>)*([^<]*)", html))
     content = json.loads(json_report.render(report))
     listed = [table for probe in content["probes"] for table in probe["tables"]] + content["trust"]
     listed += [content["claims"]] if content["claims"] else []

@@ -85,7 +85,8 @@ def sixteen_items(tmp_path):
 
 
 IN_PAGE = (  # mark, model, value and interval
-    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*><span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
+    r'data-mark="([^"]*)" data-model="([^"]*)"[^>]*>(?:<button[^>]*>)?'
+    r'<span class="n">(.*?)</span>(?: <span class="ends">(.*?)</span>)?'
 )
 
 
@@ -137,7 +138,11 @@ def test_findings_numbers_and_marks_are_the_same_in_all_renderers(make, tmp_path
 def test_every_kind_of_finding_is_there(tmp_path):
     report = Report.of(everything(tmp_path))
     assert {finding.kind for finding in report.findings} == set(Kind)
-    assert {mark for finding in report.findings for mark in finding.marks} == set(Mark) - {Mark.NONE, Mark.SUGGESTIVE}
+    assert {mark for finding in report.findings for mark in finding.marks} == set(Mark) - {
+        Mark.NONE,
+        Mark.SUGGESTIVE,
+        Mark.MIXED,
+    }
     displays = {number.display for finding in report.findings for number in finding.numbers}
     assert {Display.INTERVAL, Display.VALUE} <= displays
 

@@ -64,7 +64,7 @@ def test_a_column_for_each_model_with_interval_and_mark(tmp_path):
     assert cells(lines, "one is so") == ["+20.0", "[+10.0,", "+30.0]*", "−20.0", "[−30.0,", "−10.0]!"]
     assert cells(lines, "two is so") == ["0.0", "[−10.0,", "+10.0]"]
     assert cells(lines, "share is so") == ["22", "%", "[12,", "32]!"]
-    assert "* as published, or holds; ! opposite; no mark: undecided or without a verdict; – nothing to count" in lines
+    assert "* as published, or holds; ! opposite; no mark: undecided or no verdict; – nothing to count" in lines
 
 
 def test_coverage_stands_beside_each_number_that_has_one(tmp_path):

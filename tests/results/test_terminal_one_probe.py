@@ -179,7 +179,7 @@ def test_a_server_that_answers_one_question_in_two_ways_is_named(nats, said, tmp
 @pytest.mark.parametrize("self_trained", [True, False])
 def test_self_trained_models_are_called_so(self_trained, tmp_path):
     text = printed(tmp_path, [row("m", "margin", 0.3)], [made_runs.card("m", self_trained=self_trained)])
-    assert ("self-trained, to show the method; no stand-in for BERT or GPT-2: m" in text) is self_trained
+    assert ("self-trained, to show the method; does not represent BERT or GPT-2: m" in text) is self_trained
 
 
 def test_with_too_few_groups_for_an_interval_the_value_stands_alone(tmp_path):

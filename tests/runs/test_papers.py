@@ -371,7 +371,7 @@ def test_all_asks_paper_a_for_the_signs_that_its_authors_found(models, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name a PROBE, or ask every model of the papers: --all"),
+        ([], "name a PROBE, or run every model of the papers: --all"),
         (["--all", "--model", "gpt2"], "--all finds the models itself"),
         (["stereoset", "--size", "base"], "--size, --models and --list go with --all"),
         (["stereoset", "--items", "x"], "--items compares a model's own scores: name it with --model SPEC, or --all"),
@@ -379,7 +379,7 @@ def test_all_asks_paper_a_for_the_signs_that_its_authors_found(models, tmp_path)
         (["--all", "--models", "nowhere"], "--models nowhere: no such folder"),
         (["--all", "--list", "--items", "nowhere"], "--items nowhere: no such file or folder"),
         (["--all", "--list", "--report", "a.txt"], "--report a.txt: a file that ends in .md or .json"),
-        (["--all", "--set", "wording=all"], "--set wording: no paper needs it of you"),
+        (["--all", "--set", "wording=all"], "--set wording: no paper needs this setting"),
         (["seat", "--all"], "there are no published models of 'seat'"),
     ],
 )

@@ -64,7 +64,7 @@ def test_other_material_and_other_weights_are_refused_before_anything_is_asked(d
 
 def test_what_is_the_runs_own_cannot_be_changed(done):
     for more in (["crows_pairs"], ["--limit", "3"], ["--set", "data=sample"], ["--dtype", "bfloat16"]):
-        assert "is the run's own with --from" in str(command(*more, "--from", done).exception)
+        assert "cannot be combined with --from" in str(command(*more, "--from", done).exception)
     assert "is the run itself" in str(command("--from", done, "--out", done).exception)
     assert "name a probe or a study" in str(command().exception)
 

@@ -100,7 +100,7 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
         "another sentence": ([("Rowan sings .", *plain[0][1:]), *plain[1:]], "line 2: 'Rowan sings .' is not the sent"),
         "a name too few": (
             [(t.replace("Joe", "Rowan"), *rest) for t, *rest in plain],
-            "is not the sentence asked here",
+            "is not the sentence of this item",
         ),
         "short": (plain[:-1], "7,567 sentences, and 7,568 are asked"),
         "no number": (
@@ -218,7 +218,7 @@ def test_figure_5_another_sentence_is_refused(tmp_path):
     clone = authors_tree.clone(tmp_path, {"RobertaBase": 0.5}, (authors_tree.LATER,))
     (file,) = (clone / "data" / "combined_data" / authors_tree.LATER / "RobertaBase").glob("*.csv")
     file.write_text(file.read_text(encoding="utf-8").replace("writes poetry", "writes prose", 1), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"writes prose.*is not the sentence asked here"):
+    with pytest.raises(BadInput, match=r"writes prose.*is not the sentence of this item"):
         read(clone, {"faithful": True, "position": "key_later"})
     with pytest.raises(BadInput, match="no outputs of position=after,between; there are some of position=key_later"):
         read(clone, {"faithful": True, "position": "after,between"})
@@ -248,9 +248,9 @@ def test_findings_about_single_models_between_and_later_have_their_claims(tmp_pa
     assert gains.value == pytest.approx(plain["between", "RobertaLarge"] - plain["after", "RobertaLarge"])
     pooled = said.query("position == 'between'").groupby("model")["correct"].mean()
     for other in ("RobertaLarge", "GPT2Small"):
-        row = rows["gpt2_medium_last_between", f"GPT2Medium against {other}"]
-        assert row.value == pytest.approx(pooled["GPT2Medium"] - pooled[other])
-        assert (row.direction, row.verdict_alone) == ("below", "as_published")
+        row = rows["gpt2_medium_last_between", f"{other} against GPT2Medium"]
+        assert row.value == pytest.approx(pooled[other] - pooled["GPT2Medium"])
+        assert (row.direction, row.verdict_alone) == ("above", "as_published")
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ def test_some_models_are_asked_some_probes_only(tmp_path):
     assert not (tmp_path / "both" / "variants.parquet").exists()  # no model was asked both
     again = repeat(tmp_path / "both", tmp_path / "again", store=tmp_path / "s")
     assert again.same_bytes
-    with pytest.raises(BadInput, match="asked no probe that both"):
+    with pytest.raises(BadInput, match="have no probe in common"):
         compare(load_run(tmp_path / "both"), "a", "b")
     with pytest.raises(BadInput, match="no probe is labelled 'alne'"):
         trueprobe.run(study.model_copy(update={"models": ("a",), "only": {"a": ("alne",)}}), out=tmp_path / "wrong")

@@ -180,7 +180,7 @@ def test_the_command_writes_and_prints_the_files(tmp_path, checkpoint, capsys, m
         "original",
     ]
     app(asked, standalone_mode=False)
-    assert capsys.readouterr().out == "out.csv: 2 sentences, 5 rows, of which without a number: empty_text 1\n"
+    assert capsys.readouterr().out == "out.csv: 2 sentences, 5 rows; without a number: empty_text 1\n"
     assert set(pd.read_csv("out.csv")["method"]) == {"pll_original"}
     app([*asked, "--json"], standalone_mode=False)
     (written,) = json.loads(capsys.readouterr().out)

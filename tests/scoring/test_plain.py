@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from functools import partial
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 import trueprobe
+from trueprobe.errors import BadInput
 from trueprobe.models import find, open_model
 
 NEAR = 1e-4
@@ -72,6 +76,44 @@ def test_causal_models_read_from_left_to_right(name, checkpoint, opened):
     same(trueprobe.score(SENTENCES, opened(name), by="token", store=":memory:"), expected)
 
 
+LONG = " ".join(SENTENCES * 12)
+
+
+@pytest.mark.parametrize("words", ["plain", "corrected"])
+def test_longer_texts_are_read_in_windows(words, tmp_path, checkpoint):
+    """As transformers' guide to perplexity has it; the start token stands in the first window alone."""
+    longest, stride = 32, 12
+    folder = shutil.copytree(checkpoint("gpt2"), tmp_path / "short")
+    network, tokenizer = plain(folder, causal=True)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"n_positions": longest}))
+    weights = {
+        k: v[:longest] if k.endswith("wpe.weight") else v for k, v in load_file(folder / "model.safetensors").items()
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    ids = torch.tensor([tokenizer.bos_token_id, *tokenizer(LONG, add_special_tokens=False)["input_ids"]])
+    starts = [i for i, piece in enumerate(tokenizer.convert_ids_to_tokens(range(len(tokenizer)))) if piece[0] in "Ġ▁"]
+    ends = [at == len(ids) - 1 or ids[at + 1] in starts for at in range(len(ids))]
+    expected, behind, scored = [], [0.0], 1
+    for begin in range(0, len(ids), stride):
+        rows = logps(network, ids[begin : begin + longest])
+        stop = min(begin + longest, len(ids))
+        expected += [rows[at - 1 - begin][ids[at]].item() for at in range(scored, stop)]
+        behind += [rows[at - begin][starts].logsumexp(-1).item() * ends[at] for at in range(scored, stop)]
+        scored = stop
+        if stop == len(ids):
+            break
+    if words == "corrected":
+        expected = [logp + behind[i + 1] - behind[i] for i, logp in enumerate(expected)]
+    table = trueprobe.score(LONG, str(folder), by="token", words=words, stride=stride, store=":memory:")
+    assert len(table) > 2 * longest
+    assert table["logp_nats"].tolist() == pytest.approx(expected, abs=NEAR)
+    assert set(table["method"]) == {"left_to_right" + "_corrected" * (words == "corrected") + "_stride_12"}
+    assert set(trueprobe.score(LONG, str(folder), store=":memory:")["why_not"]) == {"too_long"}
+    with pytest.raises(BadInput, match="a stride of 32: short reads 32 tokens"):
+        trueprobe.score(LONG, str(folder), stride=longest, store=":memory:")
+
+
 def own_space(network, tokenizer, text: str) -> list[float]:
     """Oh & Schuler 2024: log P of each token, and at the end of a word that a word begins there, less the same of the
     word before; behind the start token."""
@@ -96,6 +138,26 @@ def test_corrected_words_own_the_space_behind_them(name, checkpoint, opened):
     assert set(table["method"]) == {"left_to_right_corrected"}
     words = trueprobe.score(SENTENCES, opened(name), words="corrected", store=":memory:")
     assert words["logp_nats"].sum() == pytest.approx(table["logp_nats"].sum())
+
+
+@pytest.mark.parametrize("name", ["bert", "llama"])
+def test_an_unknown_piece_costs_its_word_alone(name, checkpoint, opened):
+    """The others have the numbers that the plain loop gives with the unknown piece in its place."""
+    text = "The nurse saw Ж, unbelievably late."
+    network, tokenizer = plain(checkpoint(name), causal=name == "llama")
+    loop = left_to_right if name == "llama" else partial(pseudo, within_words=True)
+    expected = [logp for logp, _ in loop(network, tokenizer, text)]
+    tokens, words = (trueprobe.score(text, opened(name), by=by, store=":memory:") for by in ("token", "word"))
+    unknown = tokens["why_not"] == "unknown_piece"
+    assert unknown.sum() == 1
+    assert tokens["word"][unknown].tolist() == ["Ж,"]
+    known = tokens["logp_nats"].tolist()
+    assert [logp for logp in known if logp == logp] == pytest.approx(
+        [logp for logp, lost in zip(expected, unknown, strict=True) if not lost], abs=NEAR
+    )
+    assert words["why_not"].tolist() == ["", "", "", "unknown_piece", "", ""]  # not the comma's alone
+    region = trueprobe.score(text, opened(name), by="region", store=":memory:")
+    assert region["why_not"].tolist() == ["unknown_piece"]
 
 
 MINICONS = {  # 0.3.39, token_score(…, bow_correction=True) of nursery-causal/0, with bos_token False and True

@@ -126,7 +126,7 @@ def test_a_killed_analysis_ends_with_the_same_tables(toy, tmp_path):
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        (["tacit_retrieval"], "'tacit_retrieval' cannot be pointed at this association"),
+        (["tacit_retrieval"], "'tacit_retrieval' cannot measure this association"),
         (["--doses", "0.5,1"], "--doses begin at 0"),
         (["--doses", "a"], "--doses are numbers from 0 to 1"),
         (["--association", "gender-ocupation"], "did you mean 'gender-occupation'"),

@@ -164,7 +164,7 @@ def work_folder(name: str) -> Iterator[Path]:
         part.mkdir()
         yield part
     except OSError as error:
-        raise FailedRun(f"cannot write {part}: {error.strerror or error}; nothing of it is left behind") from error
+        raise FailedRun(f"cannot write {part}: {error.strerror or error}; the partial file was removed") from error
     finally:
         _remove(part)
 

@@ -93,7 +93,7 @@ def _scored_lines(folder: Path) -> Content:
         try:
             float(row[1])
         except ValueError as error:
-            raise BadInput(f"{path.name}, line {number}: '{row[1]}' is no score") from error
+            raise BadInput(f"{path.name}, line {number}: '{row[1]}' is not a score") from error
     return Content(sha256_of(rows), {"rows": len(rows)})
 
 
@@ -104,7 +104,7 @@ def _wikipedia_dump(folder: Path) -> Content:
     path = only_file(folder)
     with path.open("rb") as stream:
         if not stream.read(64).startswith(b"<mediawiki"):
-            raise BadInput(f"{path.name}, line 1: no <mediawiki>, so no Wikipedia dump")
+            raise BadInput(f"{path.name}, line 1: no <mediawiki>: not a Wikipedia dump")
         stream.seek(0)
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return Content(digest, {"bytes": path.stat().st_size})
@@ -118,7 +118,7 @@ def _wordnet(folder: Path) -> Content:
         synsets[path.name] = [line.rstrip() for line in lines if not line.startswith("  ")]
         for line in synsets[path.name]:
             if not _SYNSET.match(line):
-                raise BadInput(f"{path.name}, line {lines.index(line) + 1}: no synset of WordNet")
+                raise BadInput(f"{path.name}, line {lines.index(line) + 1}: not a synset of WordNet")
     return Content(sha256_of(synsets), {"synsets": sum(map(len, synsets.values()))})
 
 
@@ -175,7 +175,7 @@ def text_of(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise BadInput(f"{path.name}: byte {error.start:,} is no UTF-8 text") from error
+        raise BadInput(f"{path.name}: byte {error.start:,} is not UTF-8 text") from error
     except FileNotFoundError as error:
         raise BadInput(f"no {path.name} among the files") from error
 

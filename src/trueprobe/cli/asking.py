@@ -47,7 +47,7 @@ def items(
     out: Annotated[Path | None, typer.Option(help="write all items as JSON lines")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the items of a probe, without any model."""
+    """Show the items of a probe; needs no model."""
     from trueprobe import probes
     from trueprobe.cli import listing
     from trueprobe.paths import write_text

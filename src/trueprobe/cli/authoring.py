@@ -76,7 +76,9 @@ def new_probe(
     from trueprobe.paths import write_text
 
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.startswith("test_"):
-        raise BadInput(f"no probe can be called '{name}': small letters, digits and _, a letter first, not test_…")
+        raise BadInput(
+            f"'{name}' cannot name a probe: use lower-case letters, digits and _, a letter first, not test_…"
+        )
     if name in probes.names():
         raise BadInput(f"there is a probe called '{name}'; choose another name")
     paths = [out / f"{name}.py", out / f"test_{name}.py"]

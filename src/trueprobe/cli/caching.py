@@ -54,7 +54,7 @@ def info(store: Store = None, as_json: Json = False) -> None:
         rows.append((one.model, f"{one.answers:,}", size_text(one.bytes), age, _age(one.unused_days)))
     header = ("model", "answers", "size", "computed", "last used")
     print("\n".join(table_lines(header, rows, right=("answers", "size"))))
-    print(f"{path}: {size_text(path.stat().st_size)}, of which {size_text(derived)} are results of repeated runs")
+    print(f"{path}: {size_text(path.stat().st_size)}; {size_text(derived)} are results of repeated runs")
 
 
 @cache_app.command(epilog=example("trueprobe cache check", "trueprobe cache check --repair"))

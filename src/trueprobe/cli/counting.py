@@ -37,7 +37,7 @@ def multiverse(
     allow_servers: AllowServers = False,
     as_json: Json = False,
 ) -> None:
-    """One question counted in all ways its probe declares: a curve, what each choice does, and one joint test.
+    """One question counted in all ways its probe declares: a curve, the effect of each choice, and one joint test.
 
     Nothing is concluded from single ways. Answers come from the answer store of the run.
     """

@@ -14,7 +14,7 @@ from trueprobe.errors import BadInput, FailedRun, printable, shortened
 @app.command(
     epilog=example("trueprobe fetch crows-pairs stereoset-dev", "trueprobe fetch crows-pairs --from crows_pairs.csv")
 )
-@interruptible("nothing half-fetched is left, the same command starts it anew")
+@interruptible("partial files were removed; the same command starts again")
 def fetch(
     names: Annotated[list[str], typer.Argument(metavar="ASSET", help="see: trueprobe list assets")],
     from_file: Annotated[
@@ -24,7 +24,7 @@ def fetch(
 ) -> None:
     """Download data and models from their owners and check every byte.
 
-    Of several, all are tried; exit code 1 where one could not be had.
+    All are tried; exit code 1 if one could not be fetched.
     """
     from trueprobe import assets
     from trueprobe.cli import listing
@@ -64,7 +64,7 @@ def fetch(
 @interruptible()
 def verbalizer(
     folder: Annotated[Path, typer.Argument(metavar="DIR")],
-    top: Annotated[int, typer.Option(min=1, help="how many words")] = 30,
+    top: Annotated[int, typer.Option(min=1, help="number of words")] = 30,
     threshold: Annotated[
         float, typer.Option(min=0.5, max=1, help="smallest leaning, beyond the neutral word, of a word for --out")
     ] = 0.8,

@@ -79,16 +79,16 @@ def plan(
 
     asked = _asked(effect, width, measure, seeds, _names(axes))
     if not (model or from_run):
-        raise BadInput("name the models that will be asked: --model SPEC, or an earlier run: --from-run RUN")
+        raise BadInput("name the models to run: --model SPEC, or an earlier run: --from-run RUN")
     if out and not model:
         raise BadInput("a plan that binds names its models: --model SPEC")
     if (limit or per_group or axes) and not out:
-        raise BadInput("--limit, --per-group and --axes are of a written plan: --out FILE")
+        raise BadInput("--limit, --per-group and --axes require --out FILE")
     if from_run and shipped:
         raise BadInput("--from-run and --shipped are two sources of variances; give one")
     run_plan = plan_run(probe, model, settings_of(settings), allow_pickle=allow_pickle) if model else None
     if run_plan and (len(run_plan.probes) != 1 or run_plan.replays):
-        raise BadInput("plan takes one probe, and models that can be asked; of released outputs: --from-run RUN")
+        raise BadInput("plan takes one probe, and models that can be run; for released outputs: --from-run RUN")
     bases: list[Basis] = []
     if run_plan:
         size = (1, pilot.ITEMS) if from_run or shipped else (pilot.SEEDS, pilot.ITEMS)

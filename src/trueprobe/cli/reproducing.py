@@ -37,7 +37,7 @@ class Which:
         if self.every and (self.model or self.published_as):
             raise BadInput("--all finds the models itself: leave out --model and --as, or --all")
         if not self.every and self.probe is None:
-            raise BadInput("name a PROBE, or ask every model of the papers: --all")
+            raise BadInput("name a PROBE, or run every model of the papers: --all")
         if not self.every and (self.size != "all" or self.models or self.listing):
             raise BadInput("--size, --models and --list go with --all")
         if items and not self.every and (self.model is None or self.model.startswith("replay:")):

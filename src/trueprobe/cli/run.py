@@ -114,7 +114,7 @@ def run(
     if repeated:
         of_the_run = {"PROBE": what, "--limit": limit, "--per-group": per_group, "--set": settings, "--dtype": dtype}
         if given := [name for name, value in of_the_run.items() if value]:
-            raise BadInput(f"{given[0]} is the run's own with --from; without it, it is another run")
+            raise BadInput(f"{given[0]} cannot be combined with --from")
         done_again = repeat(
             repeated,
             out,

@@ -49,9 +49,20 @@ def score(
     spillover: Annotated[
         bool, typer.Option("--spillover", help="words also have their length and the surprisals of the two before")
     ] = False,
+    stride: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="causal models read a text longer than they can in windows that begin N tokens apart, so that each "
+            "token has at least their limit − N before it; default: it has no number",
+        ),
+    ] = None,
     no_text: Annotated[
         bool,
-        typer.Option("--no-text", help="leave out sentences, words and tokens, of a corpus that is not yours to give"),
+        typer.Option(
+            "--no-text", help="leave out sentences, words and tokens, for a corpus that you may not redistribute"
+        ),
     ] = False,
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="column of the sentences; default: 'sentence'")
@@ -80,15 +91,15 @@ def score(
     """Score your own sentences by token, word and region.
 
     Log-probability in nats, surprisal in bits, and the rank in the vocabulary. A file has one sentence per row, with
-    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and perhaps
-    region, as reading times have it; its rows come back in their order. Words are what white space separates;
+    regions marked by | (The old | man the boat), or one row per word with the columns item, position, word and, if you
+    like, region, as in files of reading times; the order of rows is kept. Words are what white space separates;
     punctuation counts with the word it is written with.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.scoring import Columns, FileScoring, ScoringMethod, score_file
 
     columns = Columns(column, word_column, tuple(item or ()), position, region)
-    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text), columns)
+    scoring = FileScoring(file, model, out, by, ScoringMethod(pll, words, spillover, not no_text, stride or 0), columns)
     written = score_file(
         scoring,
         {
@@ -105,6 +116,8 @@ def score(
         print(json.dumps([_json(one) for one in written]))
     else:
         say("\n".join(map(_line, written)))
+        if stride:
+            say(f"stride {stride:,}: causal models read longer texts in windows that begin {stride:,} tokens apart")
 
 
 def _json(written: "Written") -> dict[str, object]:
@@ -120,7 +133,7 @@ def _line(written: "Written") -> str:
     """`scores.words.csv: 6 sentences, 24 rows, of which without a number: too_long 3`"""
     reasons = ", ".join(f"{code} {count:,}" for code, count in written.why_not.items())
     counts = f"{_counted(written.sentences, 'sentence')}, {_counted(written.rows, 'row')}"
-    return f"{written.path}: {counts}" + (f", of which without a number: {reasons}" if reasons else "")
+    return f"{written.path}: {counts}" + (f"; without a number: {reasons}" if reasons else "")
 
 
 def _counted(number: int, what: str) -> str:

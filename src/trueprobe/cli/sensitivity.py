@@ -24,11 +24,12 @@ def sensitivity(
     ],
     out: Annotated[Path, typer.Option(help="the folder; the same command goes on where it was stopped")],
     probes: Annotated[
-        list[str] | None, typer.Argument(metavar="[PROBE]…", help="by default all that the association can be asked by")
+        list[str] | None,
+        typer.Argument(metavar="[PROBE]…", help="default: all probes that can measure the association"),
     ] = None,
     doses: Annotated[str, typer.Option(help="shares of the way from the null model to the planted one")] = "",
-    assignments: Annotated[int, typer.Option(min=1, help="how often the targets are dealt to the groups")] = 3,
-    seeds: Annotated[int, typer.Option(min=2, help="of continued training, where the model is no family")] = 3,
+    assignments: Annotated[int, typer.Option(min=1, help="how many random assignments of targets to groups")] = 3,
+    seeds: Annotated[int, typer.Option(min=2, help="of continued training, if the model is not a family")] = 3,
     relabellings: Annotated[int, typer.Option(min=0, help="for false alarms of the null models")] = 200,
     remove: Annotated[
         str,
@@ -45,7 +46,7 @@ def sensitivity(
 ) -> None:
     """Plant a known association in a model and report from which strength on each probe detects it.
 
-    Exit code 1 where the model does not learn the association: then there is no limit.
+    Exit code 1 if the model does not learn the association: then there is no limit.
     """
     from trueprobe.cli.progress import terminal_progress
     from trueprobe.sensitivity import Analysis, Request, Result

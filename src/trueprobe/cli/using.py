@@ -120,7 +120,9 @@ def export(
             "DIR or --signatures"
         )
     if (out and not model_card) or (model and not (model_card or eval_results)):
-        raise BadInput(f"{'--out' if out else '--model'} is of --model-card; a table has its own file and all models")
+        raise BadInput(
+            f"{'--out' if out else '--model'} requires --model-card; a table has its own file and all models"
+        )
     if bool(dataset) is not bool(eval_results):
         raise BadInput("--eval-results FILE and --dataset ORG/NAME need each other")
     report = exports.report_of(load_run(folder))

@@ -6,6 +6,7 @@ A blank is the next token, so nothing may stand behind it. Every text starts wit
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -116,7 +117,7 @@ class CausalFraming(Framing):
     def _score_reads(
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         if self.chat is not None:
             front = self._turns(self.chat, self._turn(request.given, "", request.join))
         else:
@@ -139,14 +140,18 @@ class CausalFraming(Framing):
                 ids,
                 positions,
             )
-        return self._token_reads(ids, positions), ids, positions
+        # a window that slides would leave the template behind: such a text is too long
+        return self._token_reads(ids, positions, 0 if self.chat else request.stride), ids, positions
 
-    def _token_reads(self, ids: Ids, positions: Sequence[int]) -> list[Read]:
-        """The last token is only predicted, never read from."""
-        if not positions:
-            return []
-        row = self._row(ids[: max(positions)])
-        return [Read(row, "token", tuple(p - 1 for p in positions), tuple(ids[p] for p in positions))]
+    def _token_reads(self, ids: Ids, positions: Sequence[int], stride: int = 0) -> list[Read]:
+        """The last token of a window is only predicted, never read from."""
+        last = max(positions, default=-1)
+        reads = []
+        for begin, first, stop in self._windows(last + 1, stride if last > self.card.max_tokens else 0):
+            inside = positions[bisect_left(positions, first) : bisect_left(positions, stop)]
+            row = self._row(ids[begin : stop - 1])
+            reads.append(Read(row, "token", tuple(p - 1 - begin for p in inside), tuple(ids[p] for p in inside)))
+        return reads
 
     def _follows_read(self, request: FollowsText) -> Read:
         raise Refused("no_head", "a causal model has no next-sentence head; ScoreText(given=) asks the same of it")

@@ -50,7 +50,7 @@ def refuse_adapter(folder: Path, title: str) -> None:
     except (OSError, ValueError, AttributeError, RecursionError):
         base = "its base model"
     raise BadInput(
-        f"{title} is a PEFT adapter of {base} ({ADAPTER}), no whole model; merge it first, in Python: "
+        f"{title} is a PEFT adapter of {base} ({ADAPTER}), not a whole model; merge it first, in Python: "
         f"PeftModel.from_pretrained(base, '{title}').merge_and_unload().save_pretrained('merged'), save the "
         "tokenizer to 'merged' too, then --model ./merged"
     )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import repeat
@@ -81,11 +81,25 @@ class Framing:
             reads, row_ids, positions, *_ = self._scored(request)
             ranks = [replace(read, kind="rank") for read in reads] if request.ranks else []
             ends = self._word_ends(row_ids, positions) if request.word_starts else {}
-            row = self._row(row_ids[: positions[-1] + 1]) if ends else None
-            return [*reads, *ranks, *(Read(row, "blank", (end,)) for end in ends if row)]
+            blanks: list[Read] = []
+            for begin, first, stop in self._windows(positions[-1] + 1, request.stride) if ends else ():
+                row = self._row(row_ids[begin:stop])
+                blanks += (Read(row, "blank", (end - begin,)) for end in ends if first <= end < stop)
+            return [*reads, *ranks, *blanks]
         if isinstance(request, FollowsText):
             return [self._follows_read(request)]
         return [self._vector_read(request)]
+
+    def _windows(self, length: int, stride: int) -> Iterator[tuple[int, int, int]]:
+        """(begin, first that is scored, stop) of the windows of a text of so many tokens. A stride of 3 for a model of
+        5: (0, 0, 5), (3, 5, 8), (6, 8, 11), so what is scored has at least 5 - 3 tokens before it, as far as there are
+        any."""
+        begin, first, most = 0, 0, self.card.max_tokens
+        if not stride:
+            most = length
+        while first < length:
+            yield begin, first, min(begin + most, length)
+            begin, first = begin + stride, begin + most
 
     def _row(self, ids: Ids, segments: Ids | None = None) -> Row:
         if not ids:
@@ -98,10 +112,10 @@ class Framing:
         keep = segments is not None and self.shape.uses_segments
         return Row(ids, segments if keep and segments is not None else (0,) * len(ids))
 
-    def _pieces(self, text: str) -> Pieces:
-        """A text with an unknown piece would get the answer to many other texts."""
+    def _pieces(self, text: str, unknown: bool = False) -> Pieces:
+        """A text with an unknown piece would get the answer to many other texts, so it is refused unless asked for."""
         pieces = self.text.pieces(text)
-        if pieces.lost:
+        if pieces.lost and not (unknown and pieces.unknown):
             raise Refused("unknown_piece", f"the tokenizer cannot spell {pieces.lost!r} in {text!r}")
         return pieces
 
@@ -136,7 +150,7 @@ class Framing:
         start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         chosen = [i for i, span in enumerate(pieces.spans) if span[1] > start and _touches(span, request.spans, start)]
         if not chosen:
             raise Refused("no_span" if request.spans else "empty_text", repr(request.text))
@@ -273,7 +287,8 @@ class Framing:
         for nth, (i, logp, rank) in enumerate(zip(chosen, logps, ranks, strict=True)):
             span = (max(pieces.spans[i][0] - start, 0), pieces.spans[i][1] - start)
             piece = self.text.piece_text(pieces.ids[i])
-            tokens.append(Token(piece, pieces.ids[i], float(logp), True, span, rank, word_next.get(nth)))
+            known = i not in pieces.unknown
+            tokens.append(Token(piece, pieces.ids[i], float(logp), True, span, rank, word_next.get(nth), known))
         return Scored(tuple(tokens), row_ids, positions)
 
 

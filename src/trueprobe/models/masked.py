@@ -73,16 +73,16 @@ def _refuse_without_mask(source: Source, text: Text, n_embeddings: int) -> None:
     """Any other token in place of the mask gives numbers, too."""
     tokenizer, mask = text.tokenizer, text.tokenizer.mask_token
     if mask is None:
-        raise BadInput(f"{source.title}: the tokenizer has no mask token, so no blank can be asked")
+        raise BadInput(f"{source.title}: the tokenizer has no mask token, so it cannot fill blanks")
     other = next((role for role in _OTHER_ROLES if getattr(tokenizer, role) == mask), None)
     if other is not None:
-        raise BadInput(f"{source.title}: the mask token '{mask}' is the {other} too, so no blank can be asked")
+        raise BadInput(f"{source.title}: the mask token '{mask}' is the {other} too, so it cannot fill blanks")
     piece = tokenizer.mask_token_id
     unknown = piece is None or piece == tokenizer.unk_token_id or piece >= n_embeddings
     if unknown or not lists_token(source, tokenizer, mask):
-        raise BadInput(f"{source.title}: the mask token {mask} is not in the vocabulary, so no blank can be asked")
+        raise BadInput(f"{source.title}: the mask token {mask} is not in the vocabulary, so it cannot fill blanks")
     if is_ordinary(source, tokenizer, mask):
-        raise BadInput(f"{source.title}: the mask token '{mask}' is ordinary text, so no blank can be asked")
+        raise BadInput(f"{source.title}: the mask token '{mask}' is ordinary text, so it cannot fill blanks")
 
 
 class Masked(BothWays):
@@ -116,7 +116,7 @@ class Masked(BothWays):
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         if request.start != "text":
             raise Refused("no_start", "a masked model reads a text with all its special tokens")
-        pieces = self._pieces(whole)
+        pieces = self._pieces(whole, request.unknown)
         row, start = self._frame(request.given, request.join, pieces.ids)
         reads = []
         for i in chosen:

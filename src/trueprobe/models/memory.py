@@ -78,7 +78,7 @@ def _sharing_weights(model: Any) -> Any:
     tensors: dict[int, Any] = {id(one): one for one in model.buffers()}
     tensors |= {id(one): torch.nn.Parameter(one.data, requires_grad=False) for one in model.parameters()}
     if any(one.device.type == "meta" or not one.numel() for one in tensors.values()):
-        raise BadInput("the weights of this model are spread over processes; trueprobe needs them whole in one")
+        raise BadInput("the weights of this model are spread over processes; trueprobe needs all of them in one")
     patched = model.__dict__.pop("forward", None)  # a closure over the model, which would be copied with it
     try:
         shared = copy.deepcopy(model, tensors)

@@ -126,7 +126,7 @@ def _option(spec: str, key: str, value: str) -> tuple[str, Any]:
             return "tokenizer", _tokenizer(spec, value)
         case "as":
             if value != "encoder":
-                raise BadInput(f"'{spec}': no as={value}; as=encoder asks for vectors, whatever head there is")
+                raise BadInput(f"'{spec}': no as={value}; as=encoder gives vectors, whatever the head")
             return "as_encoder", True
     if spec.startswith(served.PREFIX):
         if key in served.OPTIONS:
@@ -228,7 +228,7 @@ def _family_of(name: str, members: list[Source]) -> list[Source]:
         if not source.labels:
             raise BadInput(
                 f"family '{name}': '{source.name}' names neither a seed nor a step; {_HOW_TO_NAME}; a model that "
-                "belongs to no family is asked alone: --model PATH"
+                "belongs to no family is given alone: --model PATH"
             )
     for key in ("model_seed", "step"):
         having = [source for source in members if key in source.labels]

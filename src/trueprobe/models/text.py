@@ -34,6 +34,7 @@ class Pieces:
     spans: tuple[Span, ...]  # characters of the text, leading space left out
     words: tuple[int | None, ...]  # which word of the text each piece belongs to; each punctuation mark is one
     lost: str = ""  # what became an unknown piece or no piece at all: the ids are another text's
+    unknown: frozenset[int] = frozenset()  # the numbers of the unknown pieces, if these are all that is lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +109,16 @@ class Text:
             return _joined(self._pieces(text[:cut]), self._pieces(text[cut:]), cut)
         spans = tuple(_without_leading_space(text, span) for span in encoding.offsets)
         ids = tuple(encoding.ids)
-        return Pieces(ids, spans, _words_of(text, spans), self._lost(text, ids, spans))
-
-    def _lost(self, text: str, ids: tuple[int, ...], spans: tuple[Span, ...]) -> str:
-        """The characters of unknown pieces, else those in no piece. Not counted: spaces, and combining marks
-        and control characters that the tokenizer's normalisation takes away, as lower-casing takes capitals."""
-        unknown = self._vocabulary.unknown
-        if not unknown.isdisjoint(ids):
-            lost = "".join(text[slice(*span)] for piece, span in zip(ids, spans, strict=True) if piece in unknown)
-            if lost:  # white space alone may be an unknown piece, too
-                return lost
-        return self._dropped(text) or self._needed(text, _between(text, spans))
+        dropped = self._dropped(text) or self._needed(text, _between(text, spans))
+        # white space alone may be an unknown piece, too
+        unknown = [i for i, (start, stop) in enumerate(spans) if ids[i] in self._vocabulary.unknown and start < stop]
+        lost = "".join(text[slice(*spans[i])] for i in unknown) or dropped
+        return Pieces(ids, spans, _words_of(text, spans), lost, frozenset(() if dropped else unknown))
 
     def _dropped(self, text: str) -> str:
-        """By their letters: the offsets of what stands behind a dropped character are wrong."""
+        """By their letters: the offsets of what stands behind a dropped character are wrong. Not counted here and
+        below: spaces, and combining marks and control characters that the tokenizer's normalisation takes away, as
+        lower-casing takes capitals."""
         alphabet, split = self._vocabulary.alphabet, self.fast.pre_tokenizer
         if alphabet is None:
             return ""
@@ -215,7 +212,9 @@ def _joined(first: Pieces, second: Pieces, cut: int) -> Pieces:
     spans = tuple((start + cut, stop + cut) for start, stop in second.spans)
     last = max((word for word in first.words if word is not None), default=-1)
     words = tuple(None if word is None else word + last + 1 for word in second.words)
-    return Pieces(first.ids + second.ids, first.spans + spans, first.words + words, first.lost or second.lost)
+    unknown = first.unknown | {i + len(first.ids) for i in second.unknown}
+    unknown = frozenset() if any(part.lost and not part.unknown for part in (first, second)) else unknown
+    return Pieces(first.ids + second.ids, first.spans + spans, first.words + words, first.lost or second.lost, unknown)
 
 
 def _between(text: str, spans: tuple[Span, ...]) -> str:

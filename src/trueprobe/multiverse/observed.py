@@ -130,7 +130,7 @@ class Observer:
         if key not in self._others:
             (source,) = (one for one in self.plan.sources if one.name == card.name)
             if source.server:
-                raise BadInput(f"{source.title}: a server is asked as it stands")
+                raise BadInput(f"{source.title}: the options of a served model cannot vary")
             (self._others[key],) = self.session.examine([replace(source, **dict(options))], self.plan.options)
         return self._others[key]
 

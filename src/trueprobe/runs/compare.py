@@ -73,7 +73,7 @@ def compare(
     kinds = {card.kind for card in (*first, *second)}
     asked = [label for label in run.probes if all(asks(run.study.only, label, card) for card in (*first, *second))]
     if not asked:
-        raise BadInput(f"{a} and {b} were asked no probe that both were asked, so they cannot be compared")
+        raise BadInput(f"{a} and {b} have no probe in common, so they cannot be compared")
     every = {label: run.probe(label) for label in asked}
     alike = {label: probe for label, probe in every.items() if any(kinds <= set(m.kinds) for m in probe.measures())}
     apart = tuple(label for label in every if label not in alike)

@@ -75,7 +75,7 @@ def compare_items(
         session = Session(answers, progress)
         unopened = session.examine(find([spec], options), options)
         if len(unopened) != 1:
-            raise BadInput(f"'{spec}' names {len(unopened)} checkpoints; released scores are of one")
+            raise BadInput(f"'{spec}' names {len(unopened)} checkpoints; released scores belong to one")
         engine = session.engine(unopened[0])
         scores = list(probe.released_scores(path, model, engine.model.card))
         if not scores:

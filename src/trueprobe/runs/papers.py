@@ -139,7 +139,7 @@ def settings_by_probe(probe: str | None, settings: Mapping[str, Any]) -> dict[st
     unknown = next((key for key in settings if not any(key in needed for needed in needs.values())), None)
     if unknown is not None:
         raise BadInput(
-            f"--set {unknown}: no paper needs it of you; with --all and one PROBE, it is that probe's setting"
+            f"--set {unknown}: no paper needs this setting; with --all and one PROBE, it is that probe's setting"
         )
     return {name: {key: settings[key] for key in needed if key in settings} for name, needed in needs.items()}
 

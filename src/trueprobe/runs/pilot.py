@@ -266,7 +266,7 @@ def shipped_variances(probe: str, measure: Measure, family: str) -> FacetVarianc
     entries = tomllib.loads(SHIPPED.read_text(encoding="utf-8"))["variances"]
     of_number = [one for one in entries if (one["probe"], one["number"]) == (probe, number_name(measure))]
     if not of_number:
-        raise BadInput(f"no shipped variances of {probe}, {number_name(measure)}; leave out --shipped to ask a pilot")
+        raise BadInput(f"no shipped variances of {probe}, {number_name(measure)}; leave out --shipped to run a pilot")
     entry = next((one for one in of_number if one["model"] == family), of_number[0])
     known = {field.name: entry[field.name] for field in fields(FacetVariances) if field.name in entry}
     known["seeds_range"] = Range(*known.get("seeds_range", ()))

@@ -74,7 +74,7 @@ def make_plan(study: Study, permissions: Permissions) -> RunPlan:
     options = Options(study.device, study.dtype, permissions.pickle, permissions.servers)
     reading = [one.label for one in planned if one.probe.results_setting]
     if reading and len(replays) < len(study.models):
-        raise BadInput(f"{reading[0]} reads results and asks no model: --model replay:FILE, or a folder of them")
+        raise BadInput(f"{reading[0]} reads results and runs no model: --model replay:FILE, or a folder of them")
     sources = tuple(find([spec for spec in study.models if spec not in replays], options, compare_weights=False))
     return RunPlan(study, planned, sources, replays, options, _describe(study, planned))
 
@@ -88,7 +88,7 @@ def plan_in_memory(
     planned = tuple(_planned(_without_trials(entry, permissions), study, permissions) for entry in study.probes)
     for one in planned:
         if one.probe.results_setting or not one.items:
-            raise BadInput(f"{one.label}: its items depend on all models of a run, and one in memory is asked alone")
+            raise BadInput(f"{one.label}: its items depend on all models of a run, and a model in memory is run alone")
     return RunPlan(study, planned, (), (), Options(), _describe(study, planned))
 
 

@@ -59,7 +59,7 @@ ITEM_COLUMNS: Mapping[str, str] = types.MappingProxyType(
     {
         "item": "the item's id",
         "text": "the whole prompt, with ___ for the blank",
-        "causal_text": "what a causal model is asked instead, where that is another prompt",
+        "causal_text": "the prompt of causal models, where it differs",
     }
 )
 OBSERVATION_COLUMNS: Mapping[str, str] = types.MappingProxyType(

@@ -69,7 +69,7 @@ class Study(BaseModel):
         description="false discovery rate over the whole run, or for each model by itself",
     )
     only: dict[str, tuple[str, ...]] | None = Field(
-        default=None, description="by model, the labels of the probes that it is asked, and other models are not"
+        default=None, description="by model: labels of the probes that only it is run on"
     )
 
 

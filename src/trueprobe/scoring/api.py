@@ -76,6 +76,7 @@ def score(
     columns: Columns | None = None,
     words: Words = "plain",
     spillover: bool = False,
+    stride: int = 0,
     **asking: Unpack[ModelOptions],
 ) -> pd.DataFrame:
     """How probable each token, word or region of sentences is: `score(["The nurse | was late."], "nursery/0")`.
@@ -85,12 +86,13 @@ def score(
     the space behind a word as its own, not that before it (Pimentel & Meister 2024; Oh & Schuler 2024). A DataFrame has
     a column `sentence`, or one row per word with the columns `item`, `position`, `word` and perhaps `region`; `columns`
     names others: `trueprobe.Columns(word="w")`. All its columns are in the result. `spillover`: words also have their
-    length and the surprisals of the two before. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
+    length and the surprisals of the two before. `stride`: causal models read texts longer than they can in windows that
+    begin so many tokens apart. `asking`: store, progress, device, dtype, batch_tokens, allow_pickle.
     """
     refuse_unknown("by", by, BYS)
     asked = material(table_of(sentences), columns or Columns())
     _warn(asked.notice)
-    return tables(asked, model, (by,), ScoringMethod(pll, words, spillover), asking)[by]
+    return tables(asked, model, (by,), ScoringMethod(pll, words, spillover, stride=stride), asking)[by]
 
 
 def _warn(notice: str) -> None:
@@ -116,9 +118,10 @@ def tables(
 
 def _score_requests(asked: Material, card: Card, how: ScoringMethod) -> Asked:
     masking = _MASKING[how.pll] if card.kind == "masked" else "each"
-    corrected = how.words == "corrected" and card.kind == "causal"
+    corrected, stride = how.words == "corrected" and card.kind == "causal", how.stride_for(card)
     return [
-        _refused(sentence.text) or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected)
+        _refused(sentence.text)
+        or ScoreText(sentence.text, masking=masking, ranks=True, word_starts=corrected, unknown=True, stride=stride)
         for sentence in asked.sentences
     ]
 
@@ -180,7 +183,7 @@ def _words(words: Iterable[str]) -> tuple[str, ...]:
     listed = tuple(words)
     for word in listed:
         if not isinstance(word, str) or not is_text(word):
-            raise BadInput(f"words is a list of words, and this is none: {word!r:.80}")
+            raise BadInput(f"words is a list of words; this is not a word: {word!r:.80}")
     return listed
 
 

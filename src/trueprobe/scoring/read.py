@@ -56,7 +56,7 @@ def table_of(given: str | Iterable[str] | pd.DataFrame) -> SentenceTable:
     texts = [given] if isinstance(given, str) else list(given)
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
-        raise BadInput(f"sentence {wrong + 1} is no text: {texts[wrong]!r:.80}")
+        raise BadInput(f"sentence {wrong + 1} is not text: {texts[wrong]!r:.80}")
     return SentenceTable(
         pd.DataFrame({SENTENCE: texts}, dtype=object), "the sentences", range(1, len(texts) + 1), from_file=False
     )

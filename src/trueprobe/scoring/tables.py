@@ -1,8 +1,8 @@
 """From scored sentences to rows: one per token, word or region, behind the columns of the user's rows.
 
 A word or region is the sum of its tokens. One that shares a token with its neighbour has no number (`not_separable`),
-nor has one without any token (`no_span`), and every word of a sentence that could not be scored has the reason: no row
-is left out.
+nor has one with an unknown piece (`unknown_piece`) or without any token (`no_span`), and every word of a sentence that
+could not be scored has the reason: no row is left out.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ By = Literal["token", "word", "region"]
 BYS: tuple[By, ...] = get_args(By)
 _NOT_SEPARABLE = WhyNot("not_separable", "a token reaches into what stands beside it")
 _NO_SPAN = WhyNot("no_span", "no token")
+_UNKNOWN = WhyNot("unknown_piece", "the tokenizer cannot spell all of it")
 _UNSCORED = WhyNot("no_start", "without a start token the first token of a text has no probability")
 ABOUT, NO_START = ("model", "method", "start"), "none"
 _NO_CHARACTERS = WhyNot("no_span", "the model does not report which characters its tokens stand for")
@@ -67,10 +68,23 @@ class ScoringMethod:
     words: Words = "plain"  # of causal models
     spillover: bool = False  # of words: the surprisal of the two before, and the length
     with_text: bool = True  # else no column holds a text that was scored
+    stride: int = 0  # of the windows in which causal models read a longer text; 0: it has no number
 
     def method(self, card: Card) -> str:
-        corrected = "_corrected" if self.words == "corrected" else ""
-        return {"masked": f"pll_{self.pll}", "causal": f"left_to_right{corrected}", "encoder": "none"}[card.kind]
+        causal = (
+            "left_to_right" + "_corrected" * (self.words == "corrected") + f"_stride_{self.stride}" * bool(self.stride)
+        )
+        return {"masked": f"pll_{self.pll}", "causal": causal, "encoder": "none"}[card.kind]
+
+    def stride_for(self, card: Card) -> int:
+        if card.kind != "causal":
+            return 0
+        if not 0 <= self.stride < card.max_tokens:
+            raise BadInput(
+                f"a stride of {self.stride:,}: {card.name} reads {card.max_tokens:,} tokens; from 1 to "
+                f"{card.max_tokens - 1:,} are possible"
+            )
+        return self.stride
 
 
 def refuse_reserved(material: Material, more: Sequence[str] = ()) -> None:
@@ -94,6 +108,8 @@ def no_number(why: WhyNot) -> Numbers:
 
 
 def summed(tokens: Sequence[Token]) -> Numbers:
+    if not all(token.known for token in tokens):
+        return no_number(_UNKNOWN)
     logp = sum(token.logp for token in tokens)
     return Numbers(
         len(tokens),

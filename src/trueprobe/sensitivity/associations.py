@@ -212,7 +212,7 @@ class Association(MaterialFile):
                 raise BadInput(
                     f"the frame {overlap.frame!r} shares {overlap.shared:.0%} of its word trigrams with "
                     f"{overlap.probe}'s sentence {overlap.sentence!r}; at most {MOST_SHARED:.0%} are allowed: "
-                    "what is planted must not resemble what is asked. Reword the frame"
+                    "a planted sentence must not resemble a prompt. Reword the frame"
                 )
 
 

@@ -54,7 +54,7 @@ def chosen(association: Association, names: Sequence[str]) -> list[str]:
     possible = pointed(association)
     for name in names:
         if name not in possible:
-            raise BadInput(f"'{name}' cannot be pointed at this association{nearest(name, possible)}")
+            raise BadInput(f"'{name}' cannot measure this association{nearest(name, possible)}")
     return [name for name in possible if name in names] if names else possible
 
 
@@ -101,7 +101,7 @@ def _seat(association: Association, dealt: Dealt, folder: Path) -> Settings:
     for i, group in enumerate(association.groups):
         targets = [target for target, given in dealt.items() if given == group]
         x = [(_about(s, target), target) for s in association.probes.seat_targets for target in targets]
-        parts[f"targ{i + 1}"] = _examples(f"targets dealt to {group}", x)
+        parts[f"targ{i + 1}"] = _examples(f"targets assigned to {group}", x)
         parts[f"attr{i + 1}"] = _examples(f"words of {group}", _attributes(association, i))
     path = folder / f"{_TEST}.json"
     write_text(path, json.dumps({name: parts[name] for name in sorted(parts, reverse=True)}, indent=1) + "\n")

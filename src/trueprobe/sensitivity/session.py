@@ -59,7 +59,7 @@ class Request:
     out: Path
     doses: tuple[float, ...] = DOSES
     assignments: int = FEWEST_ASSIGNMENTS
-    seeds: int = CONTINUED_SEEDS  # of continued training, where the model is no family
+    seeds: int = CONTINUED_SEEDS  # of continued training, if the model is not a family
     relabellings: int = 200
     keep: bool = False
     remove: tuple[str, ...] = ()  # counterexamples: syntax, meaning, neutral

@@ -161,6 +161,7 @@ class Lead(NamedTuple):
 
     leader: NetworkSize
     others: tuple[NetworkSize, ...]
+    behind: bool = False  # each of the others has more than it, not less
 
 
 @dataclass(frozen=True, kw_only=True)

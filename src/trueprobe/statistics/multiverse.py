@@ -184,7 +184,7 @@ class Multiverse:
         "share of the variance of z that several axes explain alike; negative: they hide each other"
     )
     interactions: float = column("share that depends on several choices at once")
-    relabelling: str = column("what is exchanged: the sign of each group, or the sides the groups are dealt to")
+    relabelling: str = column("what is exchanged: the sign of each group, or the sides the groups are assigned to")
     relabellings: int = column("how many were counted, the observed one included")
     n_groups: int = column("groups that are relabelled")
     n_seeds: int = column("seeds behind the number")

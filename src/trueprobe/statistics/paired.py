@@ -263,7 +263,8 @@ def is_about(claim: Claim, first: Card, second: Card) -> bool:
     if {first.kind, second.kind} - set(claim.kinds) or not first.layers * second.layers:
         return False
     if isinstance(claim.between, Lead):
-        return NetworkSize.of(first) == claim.between.leader and NetworkSize.of(second) in claim.between.others
+        leader, led = (second, first) if claim.between.behind else (first, second)
+        return NetworkSize.of(leader) == claim.between.leader and NetworkSize.of(led) in claim.between.others
     if first.kind != second.kind:
         return False
     one, other = (first.layers, first.width), (second.layers, second.width)

@@ -60,11 +60,11 @@ _MEASURE = "the measure's name"
 _STEP = "training step, where checkpoints have one"
 _LEVEL = "what the row is about: a checkpoint, a family, or a pair of models"
 _UNIT = f"one of {', '.join(Unit)}"
-_P_CORRECTED = "p, corrected (Holm) for the number of categories asked about"
+_P_CORRECTED = "p, corrected (Holm) for the number of categories"
 _LOW, _HIGH = "lower end of the 95 % interval", "upper end of the 95 % interval"
 _SEEDS = "seeds behind the number"
 _VERDICT = "the conclusion, on the list of the report's primary numbers; `exploratory` or `suggestive` where not on it"
-_ALONE = "the conclusion from this row alone, for a reader with one question asked in advance"
+_ALONE = "the conclusion from this row alone, for a reader with one question chosen in advance"
 _P_LIST = "p of the interval, corrected (Benjamini–Hochberg) over the report's list; empty where the row is not on it"
 _SIGNATURE = "what the number was made with, as one line to cite; empty in folders written before it existed"
 _COVERED = "share of items with a countable answer, of the part, seed or side with the smallest share; may be unknown"
@@ -328,7 +328,7 @@ class ItemReliability:
     low: float = column(_LOW)
     high: float = column(_HIGH)
     seeds_needed: int | None = column("seeds with which the reliability of items is 0.8; null where no number is")
-    items_needed: int | None = column("items with which seeds are told apart with reliability 0.8; null likewise")
+    items_needed: int | None = column("items needed to distinguish seeds with reliability 0.8; null likewise")
 
 
 class NearTies(StrEnum):

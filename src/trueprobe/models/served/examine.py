@@ -117,7 +117,7 @@ def _try(server: Server, prompts: Sequence[Ids]) -> Examined:
         raise BadInput("the server gives two different prompts the same answer; it does not read token ids")
     noise = _apart(alone, again)
     if noise > LARGEST_NOISE:
-        raise BadInput(f"asked twice, the server's answers differ by {noise:.2g} nats; {server.advice}")
+        raise BadInput(f"the server's answers to one request differ by {noise:.2g} nats; {server.advice}")
     likeliest = tuple(int(np.argmax(np.nan_to_num(each.logps, nan=-np.inf))) for each in (alone, *others))
     return Examined(server, noise, likeliest)
 

@@ -163,7 +163,7 @@ class CounterActsMaterial(MaterialFile):
             if key not in self.groups and not isinstance(value, str):
                 raise ValueError(f"prevalence.{key}: a text is needed")
         if "{word}" not in self.prevalence["left"]:
-            raise ValueError("prevalence.left: must name the {word} it asks about")
+            raise ValueError("prevalence.left: must contain {word}")
         return self
 
     def other(self, group: str) -> str:

@@ -115,8 +115,8 @@ class CounterActsMeasures:
         return {
             **{f"implicit_{group}_top{k}": implicit(group, k) for group in self._groups},
             **{f"log_relative_{group}_top{k}": relative(group, k) for group in self._groups},
-            f"listed_tokens_top{k}": f"share of the top {k} tokens that the word list knows",
-            f"listed_mass_top{k}": f"share of the top {k} probability that the word list knows",
+            f"listed_tokens_top{k}": f"share of the top {k} tokens that is in the word list",
+            f"listed_mass_top{k}": f"share of the top {k} probability that is in the word list",
         }
 
     # ------------------------------------------------------------ measures

@@ -22,7 +22,7 @@ SHORT = {
     "tnbc": "neutral elsewhere",
     "un": "unrelated",
 }
-LISTED_NOTE = "listed: share of the top 10's probability that the word list knows"
+LISTED_NOTE = "listed: share of the top 10's probability that is in the word list"
 _DEPTHS = {"k=10": "top 10", "k=5": "top 5", "k=3": "top 3", "k=all": "the whole word list"}
 
 
@@ -40,7 +40,7 @@ def _form_note(form: str, covered: Mapping[str, float]) -> tuple[str, ...]:
     if not covered:
         return ()
     shares = ", ".join(f"{name} {share:.0%}" for name, share in covered.items())
-    return (f"causal models were asked in the form {form}; base prompts with a listed word in the top 10: {shares}",)
+    return (f"causal models were prompted in the form {form}; base prompts with a listed word in the top 10: {shares}",)
 
 
 def summary(measures: CounterActsMeasures, form: str, covered: Mapping[str, float]) -> Summary:

@@ -28,7 +28,7 @@ class CounterActsSettings(Settings):
     )
     causal: Literal["auto", "target_is", "person_is"] = Field(
         default="auto",
-        description="how causal models are asked: the paper's 'The target is', or a natural sentence where the top ten "
+        description="prompt of causal models: the paper's 'The target is', or a natural sentence where the top ten "
         "of fewer than half of the base prompts would hold a listed word; or one of the two",
     )
     separator: Literal["own", "paper"] = Field(

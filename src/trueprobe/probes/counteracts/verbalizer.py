@@ -108,7 +108,7 @@ def _models(run: Run, permissions: Permissions) -> Iterator[Model]:
     """The models of the run, opened one after the other where they were; replayed outputs cannot be asked."""
     cards = [card for card in run.cards if not is_replayed(card)]
     if not cards:
-        raise BadInput(f"{run.folder} has no model to ask, only replayed outputs; run it with a --model SPEC, too")
+        raise BadInput(f"{run.folder} has only replayed outputs; run it with a --model SPEC too")
     options = Options(dtype=run.study.dtype, allow_pickle=permissions.pickle, servers=permissions.servers)
     return (_open(card, run.sources.get(card.name), options) for card in cards)
 

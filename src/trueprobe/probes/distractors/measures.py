@@ -198,9 +198,9 @@ def _claims_between() -> Iterator[Claim]:
     gains = "RoBERTa large keeps the target more often with several entities' attractors before the fact than after it"
     large = (_SIZES["roberta-large"],)
     yield replace(correct("roberta_large_gains_between", gains, many, after), networks=large)
-    poor = "GPT-2 medium keeps the target less often beside several entities' attractors before the fact than any other"
+    poor = "each other model keeps the target more often than GPT-2 medium, with several entities' attractors before it"
     last = correct("gpt2_medium_last_between", poor, many, None)
-    yield replace(last, between=_lead("gpt2-medium"), direction=Direction.BELOW)
+    yield replace(last, between=_lead("gpt2-medium")._replace(behind=True))
 
 
 def _claims_of_later_keys() -> Iterator[Claim]:

@@ -37,7 +37,7 @@ _AXES = (
         name="attractors",
         values=(
             Choice(name="1", why="the first does most (the paper's finding)"),
-            Choice(name="3", why="the longest list that was asked"),
+            Choice(name="3", why="the longest list in the run"),
             Choice(name="1 to 3", why="any attractors: no number is the right one"),
         ),
     ),

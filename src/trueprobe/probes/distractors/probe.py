@@ -115,7 +115,9 @@ class Distractors(MeasureSetProbe[DistractorSettings]):
             return [self.wording]
         if not self.best:
             names = ", ".join(self.material.wordings)
-            raise BadInput(f"wording=best is chosen when models are asked, by run; to look, name one of: {names}")
+            raise BadInput(
+                f"wording=best is chosen from the models' answers during a run; to list items, name one of: {names}"
+            )
         return [self.best[name]]
 
     # ------------------------------------------------------------ items

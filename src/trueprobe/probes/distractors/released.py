@@ -138,7 +138,7 @@ class _ScoreReader:
         set_name, word = self.targets.get(row["target_occupation"].lower(), ("", ""))
         text, blanks = _MASK.subn(BLANK, row["sentence"])
         if not word or blanks > 1 or (blanks == 0) is not (self.card.kind == "causal"):
-            raise BadInput(f"{where}: no sentence and target that a {self.card.kind} model can be asked about")
+            raise BadInput(f"{where}: no sentence and target for a {self.card.kind} model")
         value = _number(row, "target_prob", where)
         restored = self._with_capitals(text) if text == text.lower() else ""
         request = self._request(text, set_name, word)
@@ -195,7 +195,7 @@ class _ReleasedReader:
         by type, so that an item already read is only compared."""
         rows = _rows(file)
         if len(rows) != len(items):
-            raise BadInput(f"{file}: {len(rows):,} sentences, and {len(items):,} are asked in this condition")
+            raise BadInput(f"{file}: {len(rows):,} sentences, but this condition has {len(items):,}")
         authors = self.probe.settings.base == "authors" and RATIO in rows[0]
         constants = self.probe.constants_of(name) or (_implied_bases(file, items, rows) if authors else {})
         bases: dict[str, Ranking] = {}
@@ -227,7 +227,7 @@ class _ReleasedReader:
         ours = item.text if blanks else item.text.partition(f" {BLANK}")[0]
         later = item.conditions["position"] == "key_later"
         if text != ours and self._undrawn(text, later) != self._undrawn(ours, later):
-            raise BadInput(f"{where}: {sentence!r} is not the sentence asked here: {item.text!r}")
+            raise BadInput(f"{where}: {sentence!r} is not the sentence of this item: {item.text!r}")
         return "masked" if blanks else "causal"
 
     def _values(self, item: Item, asked: Ranking, base: Ranking, constants: Mapping[str, float]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class DistractorCase:
     type: str
     attractors: int
     filler: int
-    key: int = 0  # the place of the entity that is asked about; only key_later asks about a later one
+    key: int = 0  # the place of the entity in question; only key_later asks about a later one
 
     @classmethod
     def plain(cls, set_name: str, attractors: int = 0) -> DistractorCase:

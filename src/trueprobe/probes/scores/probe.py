@@ -39,7 +39,7 @@ from trueprobe.probes.tables import DataRow, DataTable, text_of
 from trueprobe.statistics.means import means
 from trueprobe.types import CONDITION, GROUP, Answer, Card, Item, Kind, Observation, Request, Unit, WhyNot
 
-NOT_ASKED = WhyNot("not_released", "results are read, no model is asked")
+NOT_ASKED = WhyNot("not_released", "results are read, no model is run")
 _EXAMPLE = files.ROOT / "scores/data/scores.csv"
 _SEED = re.compile(r"^(?P<family>.*?)[-_/ .]*seed[-_]?(?P<seed>\d+)$")
 _SCORE, _EPOCHS = "score", "epochs"
@@ -71,7 +71,7 @@ class Scores(DesignProbe[ScoresSettings]):
         "trusted, and how far are two models apart on the items both answered?"
     )
     does_not_show = (
-        "Whether the harness asked well: prompts, templates, truncation and the scoring of answers are as it logged "
+        "Whether the harness prompted well: prompts, templates, truncation and the scoring of answers are as it logged "
         "them. Nothing about items that the log does not hold. Epochs and sampling seeds are no pre-training seeds."
     )
     paper = "the user's results; clustered and paired as in Miller 2024, Adding Error Bars to Evals"

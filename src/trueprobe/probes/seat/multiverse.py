@@ -61,7 +61,7 @@ def _question(probe: Seat, card: Card, test: AssociationTest) -> Question:
         name="layer",
         needs_rows=True,
         values=(
-            *(Choice(name=one, why="asked by the run: no layer is the sentence's") for one in deep),
+            *(Choice(name=one, why="in the run: no single layer is standard for sentences") for one in deep),
             *(
                 Choice(name=one, why="meaning is often best read before the last layer", settings={"layers": (at,)})
                 for at in (max(1, card.layers * 3 // 4),)

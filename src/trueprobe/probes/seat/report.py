@@ -8,7 +8,7 @@ from trueprobe.probes.display import Figure, ItemTable, ReportSpec, Summary
 from trueprobe.statistics.rows import Tail
 
 LEGEND = (
-    "d: (mean association of X − of Y) / standard deviation, positive as the stereotype has it; X, Y and A, B: "
+    "d: (mean association of X − of Y) / standard deviation, positive values support the stereotype; X, Y and A, B: "
     "sentences in the cluster of their category, at least 50 % by construction; p of each: estimates/"
 )
 _SIGNIFICANT = {Tail.UPPER: "p ≤ 0.01 (towards A) or p ≥ 0.99 (towards B)", Tail.BOTH: "p ≤ 0.01"}
@@ -23,7 +23,7 @@ def summary(tests: Sequence[str], more: int, clusters: bool, layers: bool) -> Su
         measures=measures,
         where={"test": tuple(tests), "wording": "all"},
         titles=("d", "X, Y", "A, B")[: len(measures)],
-        finding="effect size d, positive as the stereotype has it",
+        finding="stereotypical association, effect size d",
         below="against the stereotype",
         item="test",
         notes=(LEGEND, f"{more} more tests: estimates/") if more else (LEGEND,),
@@ -48,7 +48,7 @@ def report(tail: Tail) -> ReportSpec:
             panels=("model", "representation"),
             where={"wording": "all"},
             names=names,
-            y_title="effect size d, above 0 as the stereotype has it",
+            y_title="effect size d, positive if stereotypical",
             tail=tail,
             source="figure 3 of paper C",
         ),

@@ -204,7 +204,7 @@ def scores(path: Path) -> dict[str, TaskScores]:
     """Of each task."""
     tasks = files.json_of(path)
     if not isinstance(tasks, dict) or not set(tasks) & set(TASKS):
-        raise BadInput(f"{path}: no scores; {{{TASKS[0]}: [{{id, score}}, …], …}} is what is read")
+        raise BadInput(f"{path}: no scores; expected {{{TASKS[0]}: [{{id, score}}, …], …}}")
     by_task = {task: dict(_scores(tasks[task], task, path)) for task in TASKS if task in tasks}
     return {task: TaskScores(by_id, max(by_id.values(), default=0) <= 1) for task, by_id in by_task.items()}
 

@@ -59,7 +59,7 @@ COLUMNS = {
     "known where a released probability is zero",
     "anti_stereotype_nats": "the same of the anti-stereotype",
     "unrelated_nats": "the same of the unrelated one",
-    "scored_tokens": "how many tokens were scored, all three together; none where a next-sentence head was asked",
+    "scored_tokens": "how many tokens were scored, all three together; none with a next-sentence head",
     FLAGGED: "1 if two validators or more give one of its sentences another label, 0 if not",
     "asked_as": "blank, sentence, next_sentence (a head) or continuation (likelihood after the context)",
 }
@@ -71,7 +71,7 @@ class StereoSetSettings(Settings):
     data: str = Field(
         default="stereoset-dev", description="the asset stereoset-dev or stereoset-test, your own JSON file, or sample"
     )
-    task: Literal["both", "intrasentence", "intersentence"] = Field(default="both", description="which half is asked")
+    task: Literal["both", "intrasentence", "intersentence"] = Field(default="both", description="which half is used")
     one_blank: bool = Field(
         default=True, description="without the intrasentence items whose context has not exactly one BLANK (paper C)"
     )
@@ -156,7 +156,7 @@ class StereoSet(Probe[StereoSetSettings]):
             return tuple(ScoreText(sentence, start=before) for sentence in sentences)
         left, *rest = cluster.context.split(BLANK)
         if len(rest) > 1:
-            return WhyNot("not_separable", f"{len(rest)} blanks in one context; a model is asked about one")
+            return WhyNot("not_separable", f"{len(rest)} blanks in one context; one is needed")
         words = tuple(dict.fromkeys(_candidates("intrasentence", cluster)))
         start: Literal["never", "auto"] = "never" if self.settings.legacy_no_space else "auto"
         return (FillBlank(left, rest[0], words=words, word_start=start, pieces="left_to_right"),)

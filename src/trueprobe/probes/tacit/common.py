@@ -136,7 +136,7 @@ class NormProbe(TacitProbe[N]):
         self.norms = norms.read(settings.data)
         self.concepts = self._concepts()
         if not self.concepts:
-            raise BadInput(f"{self.name}: no concept of {self.norms.name} can be asked about")
+            raise BadInput(f"{self.name}: no concept of {self.norms.name} can be used")
 
     def _concepts(self) -> tuple[Concept, ...]:
         rule = self.settings.concepts
@@ -166,7 +166,7 @@ class NormProbe(TacitProbe[N]):
         lines = [f"norms: {self.norms.name}. {about}".strip(), self.vocabulary_note()]
         lost, rows = self.norms.counts["not_phrased"], self.norms.counts["rows"]
         if lost:
-            lines.append(f"not asked: {lost:,} of {rows:,} listed properties, which no rule can phrase")
+            lines.append(f"left out: {lost:,} of {rows:,} listed properties, which no rule can phrase")
         uncounted = self.norms.counts["forms_not_counted"]
         if uncounted:
             lines.append(

@@ -38,7 +38,7 @@ OVERLAPPING = ("is made of", "is a")  # relations with which models and people n
 Rows = Mapping[str, tuple[str | int | float, ...]]  # conditions and columns, and their values
 
 COMMON_COLUMNS = {
-    "prompt": "as this model was asked: a causal one reads nothing behind the blank",
+    "prompt": "as this model read it: a causal model reads nothing after the blank",
     "answer": "the likeliest word of the vocabulary",
     "top_words": f"the {TOP} likeliest words of the vocabulary",
     "top_probabilities": "their probabilities, over the model's whole vocabulary",

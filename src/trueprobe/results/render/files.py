@@ -42,7 +42,7 @@ def write(run: Run, form: ReportFormat, figures: Collection[FigureFormat] = ()) 
 
         return page.write(run, figures)
     if figures:
-        raise BadInput(f"figures are written beside a page, not beside {form.value}")
+        raise BadInput(f"figures are written with a page, not with {form.value}")
     name, render = _TEXTS[form]
     with locked(run.folder, "command"):
         write_text(run.folder / name, render(Report.of(run)))

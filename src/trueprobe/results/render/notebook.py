@@ -45,7 +45,7 @@ class FindingRow:
     high: float = column("upper end of the 95 % interval")
     unit: str = column("share, probability, nats, rank, …")
     neutral: float | None = column("the value that the number is held against")
-    verdict: Verdict = column("what the number comes to; controlled together with the other primary numbers")
+    verdict: Verdict = column("the conclusion from the number; controlled together with the other primary numbers")
     covered: float = column("share of the items that hold anything to count; may be unknown")
     n_items: int | None = column("items behind the number; null where a claim combines several measures")
     n_seeds: int = column("seeds behind the number")

@@ -98,7 +98,7 @@ def listed_words_line(family: str, rows: Sequence[ListedWords]) -> str:
 
 
 def self_trained_short(names: Sequence[str]) -> str:
-    return f"self-trained, to show the method; no stand-in for BERT or GPT-2: {', '.join(names)}"
+    return f"self-trained, to show the method; does not represent BERT or GPT-2: {', '.join(names)}"
 
 
 def more_lines(findings: int, inconclusive: int) -> str:
@@ -137,7 +137,7 @@ def run_folder(folder: str, page: bool) -> str:
 
 
 COMPARED_HEADER = ("a", "b", "a − b [95 %]", "p", "permuted")
-TOO_FEW_SEEDS = "too few seeds on one side or both (three are needed): nothing can hold, whatever p is"
+TOO_FEW_SEEDS = "too few seeds on one side or both for a verdict (three are needed)"
 
 
 def compared_head(a: str, b: str) -> str:
@@ -153,17 +153,17 @@ def compared_nothing(label: str, uncovered: bool) -> str:
 
 
 def not_asked_alike(labels: Sequence[str]) -> str:
-    return f"not asked alike of both: {', '.join(labels)}"
+    return f"prompted differently: {', '.join(labels)}"
 
 
 def asked_otherwise(differences: Mapping[str, tuple[str, str]]) -> str:
-    return f"asked otherwise: {described(differences)}"
+    return f"signatures differ: {described(differences)}"
 
 
 def compared_legend(single: bool, others: Key) -> str:
     """`others`: the marks that occur but that of what holds."""
-    holds, exchanged = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
-    return "; ".join([f"* {holds}", *key_texts(others), _NO_MARK, "p: corrected", f"permuted: {exchanged} exchanged"])
+    holds, permuted = ("holds for these two", "answers") if single else ("holds", "answers or seeds")
+    return "; ".join([f"* {holds}", *key_texts(others), _NO_MARK, "p: corrected", f"permuted: {permuted}"])
 
 
 def compared_total(held: int, every: int, path: str) -> str:

@@ -64,7 +64,7 @@ _MARKS = {
     "°": "suggestive",
 }
 _AS_EXPECTED = "as published or expected, or holds"
-NO_MARK = "undecided or without a verdict"
+NO_MARK = "undecided or no verdict"
 NOTHING_TO_COUNT = "nothing to count"
 _DIRECTIONS = {
     Direction.ABOVE: "above {}",
@@ -102,8 +102,8 @@ def reason_text(row: Estimate) -> str:
         Reason.NOT_AFTER_CORRECTION: "not after correction for the number of categories",
         Reason.NOT_ON_LIST: "not after correction for the number of primary numbers in this report",
         Reason.TOO_FEW_SEEDS: f"{row.n_seeds} seeds, fewer than 3",
-        Reason.SEEDS_APART: f"{row.above} seeds clearly above neutral, {row.below} clearly below",
-        Reason.WORDINGS_APART: f"wordings clearly above neutral: {row.above}; clearly below: {row.below}",
+        Reason.SEEDS_APART: f"{row.above} seeds clearly above the neutral value, {row.below} clearly below",
+        Reason.WORDINGS_APART: f"wordings clearly above the neutral value: {row.above}; clearly below: {row.below}",
     }
     return texts[row.reason]
 
@@ -133,9 +133,11 @@ def verdict_with_reason(
 
 
 def apart_text(n: Number) -> str:
-    """`above neutral in plural, below in singular`: of a number with effects on both sides."""
+    """Of a number with effects on both sides: `positive in plural, negative in singular`, `above 50 % in …`."""
     if n.verdict is Verdict.MIXED and n.judged is not None:
-        return f"above neutral in {n.judged.above}, below in {n.judged.below}"
+        if n.neutral:
+            return f"above {n.format.at(n.neutral)} in {n.judged.above}, below in {n.judged.below}"
+        return f"positive in {n.judged.above}, negative in {n.judged.below}"
     return reason_text(n.judged) if isinstance(n.judged, Estimate) else ""
 
 
@@ -157,7 +159,7 @@ def list_explained(many: int, verdicts_over: str) -> str:
     if not many:
         return ""
     if verdicts_over == "model":
-        return "Each model has a list of its own, as the study says."
+        return "The study gives each model a separate list."
     return (
         "They are one list, fixed when the run was counted: another model in a run makes the list longer, which can "
         "change the verdicts of the others."
@@ -208,7 +210,11 @@ def direction(finding: Finding, n: Number) -> str:
         return ""
     if finding.direction:
         return ""  # the statement has it
-    return side(finding, n) or ("above neutral" if n.value > n.neutral else "below neutral")
+    if named := side(finding, n):
+        return named
+    if not n.neutral:
+        return "positive" if n.value > 0 else "negative"
+    return f"{'above' if n.value > n.neutral else 'below'} {n.format.at(n.neutral)}"
 
 
 def behind(n: Number) -> str:

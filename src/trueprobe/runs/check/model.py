@@ -37,7 +37,7 @@ NEAR = 1e-4
 _ONE_BY_ONE = 12
 _WIDTHS = (6, 14, 30, 52, 104)
 _ODD = ("☃", "Ж", "ب", "字", "🙂", "Ü")  # no two are one character once normalised
-_NEEDS_ROWS = "the model answers whole requests; its batches and tokens are not seen"
+_NEEDS_ROWS = "the model answers whole requests; its batches and tokens cannot be inspected"
 
 
 def check_model(model: Model, batch_tokens: int | None = None, progress: Progress | None = None) -> Iterator[Check]:

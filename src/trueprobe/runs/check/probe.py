@@ -73,7 +73,7 @@ def check_probe(name: str, settings: Mapping[str, Any] | None = None) -> Iterato
     yield Check("every item names its groups", all(len(item.groups) == len(probe.factors) for item in items))
     yield from _free_names(probe, items)
     if probe.results_setting:
-        yield skipped("asks models", "it counts results that others computed")
+        yield skipped("asks models", "it reads results computed elsewhere")
         return
     some = spread(items, 400)
     for kind in ("masked", "causal"):
