@@ -16,6 +16,7 @@ from trueprobe.cli.common import (
     example,
     interruptible,
     note,
+    note_chat_templates,
     note_damaged,
     note_network_store,
     settings_of,
@@ -153,12 +154,7 @@ def run(
     else:
         terminal.show(done)
     note(replay.notices(plan.replays, [planned.probe for planned in plan.probes]))
-    unsaid = {source.name for source in plan.sources if not source.chat}
-    note(
-        f"{card.name} has a chat template and was asked without it; SPEC?chat=auto asks with it, chat=none says so"
-        for card in done.cards
-        if card.has_template and card.kind == "causal" and card.name in unsaid
-    )
+    note_chat_templates(plan.sources, done.cards)
     note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 

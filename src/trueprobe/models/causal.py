@@ -89,9 +89,13 @@ class CausalFraming(Framing):
             raise Refused("not_in_chat", "in a chat no start token stands before the first token alone")
         return self.chat.before_answer(self._turn(request.given, "", request.join))
 
-    def _turns(self, chat: Chat, user: str) -> Ids:
+    def _opening(self, before: str | None, left: str, join: str) -> Ids:
+        """Of a row: up to the running text, or to the last special token before a chat's answer."""
+        if self.chat is None:
+            return self._front(before, join)
+        user = self._turn(before, left, join)
         try:
-            return chat.front(user)
+            return self.chat.front(user)
         except KeyError as lost:
             raise Refused("unknown_piece", f"the tokenizer cannot spell {lost.args[0]!r} in {user!r}") from lost
 
@@ -104,10 +108,7 @@ class CausalFraming(Framing):
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         if request.right:
             raise Refused("right_context", f"{request.right!r} stands behind the blank")
-        if self.chat is not None:
-            front = self._turns(self.chat, self._turn(request.before, request.left, request.join))
-        else:
-            front = self._front(request.before, request.join)
+        front = self._opening(request.before, request.left, request.join)
         ids = (*front, *self._pieces(without_final_space(left)).ids)
         if not ids:
             raise Refused("no_start", "no text and no start token before the blank")
@@ -118,10 +119,7 @@ class CausalFraming(Framing):
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         pieces = self._pieces(whole, request.unknown)
-        if self.chat is not None:
-            front = self._turns(self.chat, self._turn(request.given, "", request.join))
-        else:
-            front = self._front(request.given, request.join)
+        front = self._opening(request.given, "", request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
