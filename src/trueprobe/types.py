@@ -39,6 +39,7 @@ Code = Literal[
     "not_finite",  # the network's answer is NaN, infinite, or too large for float32
     "not_released",  # released outputs do not have it
     "no_span",  # the characters asked for hold no piece
+    "not_in_chat",  # a chat template leaves no place for this
     "not_served",  # a server does not give this, or only a bound of it
 ]
 CODES: tuple[str, ...] = get_args(Code)
@@ -254,6 +255,8 @@ class Card:
     width: int = 0
     parameters: int = 0  # weights, shared ones counted once
     instruct: str = ""  # what says that it was tuned on instructions: its "name", or the chat "template" it has
+    has_template: bool = False  # its tokenizer has a chat template
+    chat: str = ""  # the chat template around its texts: auto or a file's name, and a digest
     quantised: str = ""  # how its weights were stored, where not in full: gguf, bitsandbytes …
     noise_nats: float = 0.0  # a served model: the largest difference of two answers to one question, when tried out
 

@@ -3,13 +3,17 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trueprobe import __version__
 from trueprobe.errors import BadInput, printable, printable_lines
 from trueprobe.signals import interruptible
+
+if TYPE_CHECKING:
+    from trueprobe.models import Source
+    from trueprobe.types import Card
 
 __all__ = [
     "AllowCode",
@@ -104,6 +108,16 @@ def note(lines: Iterable[str]) -> None:
     """What a user should know that is no error and no result."""
     for line in lines:
         print(f"trueprobe: {printable(line)}", file=sys.stderr)
+
+
+def note_chat_templates(sources: "Iterable[Source]", cards: "Iterable[Card]") -> None:
+    """Says which causal models have a chat template and were asked without one, where the user did not say so."""
+    unsaid = {source.name for source in sources if not source.chat}
+    note(
+        f"{card.name} has a chat template and was asked without it; SPEC?chat=auto asks with it, chat=none says so"
+        for card in cards
+        if card.has_template and card.kind == "causal" and card.name in unsaid
+    )
 
 
 def say(text: str, end: str = "\n") -> None:

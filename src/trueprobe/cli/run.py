@@ -16,6 +16,7 @@ from trueprobe.cli.common import (
     example,
     interruptible,
     note,
+    note_chat_templates,
     note_damaged,
     note_network_store,
     settings_of,
@@ -153,6 +154,7 @@ def run(
     else:
         terminal.show(done)
     note(replay.notices(plan.replays, [planned.probe for planned in plan.probes]))
+    note_chat_templates(plan.sources, done.cards)
     note_damaged(done.timing.damaged_answers if done.timing else 0)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from trueprobe.errors import BadInput
 from trueprobe.models import checkpoint
+from trueprobe.models.chat import Chat, chat_of
 from trueprobe.models.checkpoint import Options, Source, read_tokenizer
 from trueprobe.models.contract import Traits, backend
 from trueprobe.models.framing import Framing, Ids, Refused
@@ -54,16 +55,49 @@ class CausalBackend(NetworkBackend):
         start = start_ids(described.text, source.start)
         model = Causal(described.card, described.text, Shape.of(described.model, options), weights, start)
         model.without_start = source.start == "none"
+        model.chat = chat_of(source, described.text)
         return model
 
 
 class CausalFraming(Framing):
     kind = "causal"
     start: Ids  # before every text
+    chat: Chat | None = None  # what is asked stands in a user's turn, the answer in the assistant's
     without_start = False  # the user wants none: texts are scored from their second token on
 
     def _unscored(self, request: ScoreText) -> int:
         return int(self.without_start and request.start == "text" and not self._front(request.given, request.join))
+
+    def _running(self, before: str | None, join: str) -> bool:
+        return self.chat is None and super()._running(before, join)
+
+    def _turn(self, before: str | None, left: str, join: str) -> str:
+        """The user's: a preceding sentence and what stands before a blank, or what is given before a text."""
+        if before and join == "bos":
+            raise Refused("not_in_chat", "a start token between two texts is no user's turn")
+        return " ".join(filter(None, (before, left)))
+
+    def _left(self, request: FillBlank) -> str:
+        if self.chat is None:
+            return super()._left(request)
+        return self.chat.before_answer(self._turn(request.before, request.left, request.join), request.left)
+
+    def _lead(self, request: ScoreText) -> str:
+        if self.chat is None:
+            return super()._lead(request)
+        if request.start == "first_token":
+            raise Refused("not_in_chat", "in a chat no start token stands before the first token alone")
+        return self.chat.before_answer(self._turn(request.given, "", request.join))
+
+    def _opening(self, before: str | None, left: str, join: str) -> Ids:
+        """Of a row: up to the running text, or to the last special token before a chat's answer."""
+        if self.chat is None:
+            return self._front(before, join)
+        user = self._turn(before, left, join)
+        try:
+            return self.chat.front(user)
+        except KeyError as lost:
+            raise Refused("unknown_piece", f"the tokenizer cannot spell {lost.args[0]!r} in {user!r}") from lost
 
     def _front(self, before: str | None, join: str) -> Ids:
         """What stands before the running text: the start token, or with "bos" a sentence between two of them."""
@@ -74,7 +108,7 @@ class CausalFraming(Framing):
     def _blank_reads(self, request: FillBlank, left: str, fills: list[Ids]) -> list[Read]:
         if request.right:
             raise Refused("right_context", f"{request.right!r} stands behind the blank")
-        front = self._front(request.before, request.join)
+        front = self._opening(request.before, request.left, request.join)
         ids = (*front, *self._pieces(without_final_space(left)).ids)
         if not ids:
             raise Refused("no_start", "no text and no start token before the blank")
@@ -85,7 +119,7 @@ class CausalFraming(Framing):
         self, request: ScoreText, whole: str, chosen: list[int]
     ) -> tuple[list[Read], Ids, tuple[int, ...]]:
         pieces = self._pieces(whole, request.unknown)
-        front = self._front(request.given, request.join)
+        front = self._opening(request.given, "", request.join)
         ids = (*front, *pieces.ids)
         positions = tuple(len(front) + i for i in chosen)
         if 0 in positions:
@@ -104,7 +138,8 @@ class CausalFraming(Framing):
                 ids,
                 positions,
             )
-        return self._token_reads(ids, positions, request.stride), ids, positions
+        # a window that slides would leave the template behind: such a text is too long
+        return self._token_reads(ids, positions, 0 if self.chat else request.stride), ids, positions
 
     def _token_reads(self, ids: Ids, positions: Sequence[int], stride: int = 0) -> list[Read]:
         """The last token of a window is only predicted, never read from."""

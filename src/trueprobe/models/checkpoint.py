@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import quote
 
 from trueprobe.assets.unpack import from_gguf, not_beyond, quiet
 from trueprobe.errors import BadInput, nearest, reading, reason
@@ -65,6 +66,9 @@ class Source:
     family: str = ""
     labels: Mapping[str, int] = field(default_factory=dict)
     start: Start = "auto"
+    chat: str = ""  # auto, none or the file of a template; "" where the user says nothing
+    system: str = ""  # of a chat: the system's text, and what stands directly before the answer
+    prefill: str = ""
     tokenizer: Path | None = None  # the folder of another one than the checkpoint's
     original: Path | None = None  # the .gguf file that `path` was made of
     as_encoder: bool = False  # asked for vectors only, whatever head it has
@@ -75,9 +79,11 @@ class Source:
     def location(self) -> str:
         """A SPEC that opens it again on this machine."""
         start = [f"start={self.start}"] if self.start != "auto" else []
+        texts = {"chat": self.chat, "system": self.system, "prefill": self.prefill}
+        chat = [f"{key}={quote(value, safe='/ ')}" for key, value in texts.items() if value]
         tokenizer = [f"tokenizer={self.tokenizer.resolve()}"] if self.tokenizer else []
         encoder = ["as=encoder"] if self.as_encoder else []
-        options = "&".join(start + tokenizer + encoder + (self.server.options if self.server else []))
+        options = "&".join(start + chat + tokenizer + encoder + (self.server.options if self.server else []))
         place = self.server.spec if self.server else str((self.original or self.path).resolve())
         return "?".join(filter(None, (place, options)))
 

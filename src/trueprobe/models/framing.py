@@ -127,6 +127,10 @@ class Framing:
         running = self._running(request.before, request.join)
         return f"{request.before} {request.left}" if running else request.left
 
+    def _lead(self, request: ScoreText) -> str:
+        """What the text goes on, in one running text."""
+        return f"{request.given} " if self._running(request.given, request.join) else ""
+
     def job(self, request: FillBlank) -> FillJob:
         """The request's words in pieces, as they stand in its blank."""
         left = self._left(request)
@@ -142,7 +146,7 @@ class Framing:
 
     def _scored(self, request: ScoreText) -> tuple[list[Read], Ids, tuple[int, ...], list[int], Pieces, int]:
         running = self._running(request.given, request.join)
-        whole = f"{request.given} {request.text}" if running else request.text
+        whole = f"{self._lead(request)}{request.text}"
         start = len(whole) - len(request.text)
         if running:
             request = replace(request, given=None)

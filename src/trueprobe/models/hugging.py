@@ -13,6 +13,7 @@ import numpy as np
 
 from trueprobe.errors import BadInput
 from trueprobe.models.assemble import LogProbabilities
+from trueprobe.models.chat import Chat, chat_of, has_template
 from trueprobe.models.checkpoint import Options, Source, Start, fingerprint, read_config
 from trueprobe.models.contract import Backend, Model, Outline, Traits
 from trueprobe.models.framing import Framing, Ids
@@ -164,6 +165,9 @@ class NetworkBackend(Backend):
 def describe(kind: Kind, source: Source, options: Options, text: Text, model: Any, heads: set[str]) -> Described:
     if kind != "causal" and source.start != "auto":
         raise BadInput(f"{source.title}: start={source.start} is for causal models; this one is {kind}")
+    if kind != "causal" and source.chat not in ("", "none"):
+        raise BadInput(f"{source.title}: chat= is for causal models; this one is {kind}")
+    chat = chat_of(source, text)
     start, config = start_ids(text, source.start), read_config(source)
     card = Card(
         name=source.name,
@@ -174,10 +178,12 @@ def describe(kind: Kind, source: Source, options: Options, text: Text, model: An
         heads=frozenset(heads),
         max_tokens=longest_row(model),
         vocab_size=int(getattr(config, "vocab_size", 0)) or len(text.tokenizer),
-        start_text=text.tokenizer.convert_ids_to_tokens(start[0]) if start else "",
+        start_text=start_text(text, start, chat),
         source=source.title,
         dtype=options.dtype,
-        compute_id=fingerprint(source, config, options),
+        compute_id=chat.compute_id(fingerprint(source, config, options))
+        if chat
+        else fingerprint(source, config, options),
         tokenizer_id=text.tokenizer_id,
         self_trained=getattr(config, "trained_by", "") == "trueprobe pretrain",
         layers=int(getattr(config, "num_hidden_layers", 0)),
@@ -185,6 +191,8 @@ def describe(kind: Kind, source: Source, options: Options, text: Text, model: An
         parameters=sum(weight.numel() for weight in model.parameters()),
         instruct=_tuned_by(source, text),
         quantised=_quantised(source, config),
+        has_template=has_template(text.tokenizer),
+        chat=chat.label if chat else "",
     )
     return Described(card, text, model)
 
@@ -193,7 +201,7 @@ def _tuned_by(source: Source, text: Text) -> str:
     """A base model can have a chat template too, so a name says more."""
     if _INSTRUCT.search(source.title) or _INSTRUCT.search((source.original or source.path).name):
         return "name"
-    return "template" if getattr(text.tokenizer, "chat_template", None) else ""
+    return "template" if has_template(text.tokenizer) else ""
 
 
 def _quantised(source: Source, config: Any) -> str:
@@ -201,6 +209,11 @@ def _quantised(source: Source, config: Any) -> str:
         return "gguf"
     stored = getattr(config, "quantization_config", None) or {}
     return str(stored.get("quant_method", "") if isinstance(stored, dict) else getattr(stored, "quant_method", ""))
+
+
+def start_text(text: Text, start: Ids, chat: Chat | None) -> str:
+    """For the card: the start token, or the template that stands in its place."""
+    return f"chat={chat.label}" if chat else text.tokenizer.convert_ids_to_tokens(start[0]) if start else ""
 
 
 def start_ids(text: Text, start: Start = "auto") -> Ids:

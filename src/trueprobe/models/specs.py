@@ -6,6 +6,7 @@ folder is named by the file's hash and transformers' version, which decides how 
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from trueprobe import assets, paths
 from trueprobe.assets.catalogue import hub_family
@@ -31,8 +33,9 @@ _LABELS = {  # checkpoint-500 is what transformers' Trainer calls step 500
 }
 _BRACES = re.compile(r"\{(?:(\d+)\.\.(\d+)(?:\.\.(\d+))?|([^{}]*,[^{}]*))\}")
 _MOST_MEMBERS = 10_000
+_LONGEST = 80  # of the options in a name
 _OPTIONS = re.compile(r"(.+?)\?(\w+=.*)")
-_OPTION_NAMES = ("start", "tokenizer", "as")
+_OPTION_NAMES = ("start", "chat", "system", "prefill", "tokenizer", "as")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _HOW_TO_NAME = "name members seed_N, step_N or checkpoint-N, or seed_N/step_N (symbolic links will do)"
 
@@ -47,7 +50,7 @@ def sources(spec: str, allow_pickle: bool = False) -> list[Source]:
         family, on_hub = published
         return _listed(family.name, listed(on_hub), allow_pickle)
     name, equals, pattern = _named(spec)
-    if equals and not Path(spec).exists():
+    if equals and not os.path.exists(spec):
         members = listed(pattern)
         if len(members) > 1:
             return _listed(name, members, allow_pickle)
@@ -83,7 +86,7 @@ def _served(spec: str, name: str) -> Source:
 
 def _options(spec: str) -> tuple[str, dict[str, Any]]:
     """`gpt2?start=eot` -> `gpt2`, {"start": "eot"}; the question mark of a pattern (`seed_?`) is none of options."""
-    match = None if Path(spec).expanduser().exists() else _OPTIONS.fullmatch(spec)
+    match = None if os.path.exists(os.path.expanduser(spec)) else _OPTIONS.fullmatch(spec)
     if match is None:
         return spec, {}
     pairs = [part.partition("=")[::2] for part in match[2].split("&")]
@@ -112,6 +115,13 @@ def _option(spec: str, key: str, value: str) -> tuple[str, Any]:
             if value not in STARTS:
                 raise BadInput(f"'{spec}': no start '{value}'{nearest(value, STARTS)}")
             return "start", value
+        case "chat":
+            value = unquote(value)
+            if value not in ("auto", "none") and not Path(value).expanduser().is_file():
+                raise BadInput(f"'{spec}': chat= takes auto, none or the file of a template; there is no '{value}'")
+            return "chat", value if value in ("auto", "none") else str(Path(value).expanduser().resolve())
+        case "system" | "prefill":
+            return key, unquote(value)  # %26 is &
         case "tokenizer":
             return "tokenizer", _tokenizer(spec, value)
         case "as":
@@ -176,7 +186,9 @@ def distinctly_named(checkpoints: Sequence[Source]) -> list[Source]:
     """One model with several options has several names: `gpt2?start=none` next to `gpt2` is gpt2-start-none."""
     times = Counter(source.name for source in checkpoints)
     return [
-        _renamed(source, f"{source.family or source.name}-{re.sub('[?=&]+', '-', source.variant).strip('-')}")
+        _renamed(
+            source, f"{source.family or source.name}-{re.sub('[?=&]+', '-', source.variant).strip('-')[:_LONGEST]}"
+        )
         if source.variant and times[source.name] > 1
         else source
         for source in checkpoints

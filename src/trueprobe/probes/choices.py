@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueprobe.statistics.multiverse import Axis, Choice
-from trueprobe.types import TIE_NATS, Kind, Unit
+from trueprobe.types import TIE_NATS, Card, Unit
 
 OWN = "own"
 _STARTS = (
@@ -17,13 +17,21 @@ _STARTS = (
     Choice(name="beginning", why="the tokenizer has a token for it", model=(("start", "bos"),)),
 )
 _NO_START = Choice(name="none", why="as most code calls a causal model", model=(("start", "none"),))
+_CHAT = Choice(name="chat template", why="an instruct model was tuned with it", model=(("chat", "auto"),))
+_NO_CHAT = Choice(
+    name="no template", why="as a base model is asked", model=(("chat", "none"), ("system", ""), ("prefill", ""))
+)
 
 
-def start_token(kind: Kind, *, blanks: bool) -> Axis:
+def start_token(card: Card, *, blanks: bool, vectors: bool = False) -> Axis:
     """What a causal model's texts begin with. Without a token, `blanks` are asked behind text, but no first token has a
-    probability."""
-    choices = (*_STARTS, _NO_START) if blanks else _STARTS
-    return Axis(name="start token", needs_rows=True, values=choices if kind == "causal" else choices[:1])
+    probability. A chat template stands in the token's place, except where `vectors` are asked for."""
+    choices = [*_STARTS, _NO_START] if blanks else [*_STARTS]
+    if card.chat and not vectors:
+        choices = [_STARTS[0], _NO_CHAT]
+    elif card.has_template and not vectors:
+        choices.append(_CHAT)
+    return Axis(name="start token", needs_rows=True, values=tuple(choices if card.kind == "causal" else choices[:1]))
 
 
 CAUSAL_START = Axis(

@@ -197,11 +197,16 @@ class _Words:
 def _described(source: Source) -> dict[str, object]:
     """Without its place: a folder that was moved is the same checkpoint."""
     plain = asdict(source)
-    return {name: plain[name] for name in ("name", "title", "family", "labels", "start", "as_encoder")}
+    return {
+        name: plain[name]
+        for name in ("name", "title", "family", "labels", "start", "as_encoder", "chat", "system", "prefill")
+    }
 
 
 def _files(source: Source) -> Iterator[tuple[str, str]]:
     yield "weights", " ".join(digest.hex() for digest in weight_hashes(source))
+    if source.chat not in ("", "auto", "none"):
+        yield "chat", _content(Path(source.chat))
     for folder in filter(None, (source.folder, source.tokenizer)):
         for path in sorted([*folder.glob("*"), *folder.glob("*/config.json")]):
             if path.is_file() and path.suffix not in (".safetensors", ".gguf", ".bin"):

@@ -200,13 +200,13 @@ class RunFolder:
     def refuse_other_weights(self, card: Card) -> None:
         """A model that was trained on since is another run too, and so is one whose texts start differently."""
         for held in self._held.manifest.cards if self._held else ():
-            if held.name == card.name and held.compute_id != card.compute_id:
-                raise BadInput(f"{self.folder} holds a run with different weights of {card.name}; {ANOTHER_OUT}")
             if held.name == card.name and held.start_text != card.start_text:
                 raise BadInput(
                     f"{self.folder} holds a run of {card.name} in which texts start with '{held.start_text}', not "
                     f"'{card.start_text}'; {ANOTHER_OUT}"
                 )
+            if held.name == card.name and held.compute_id != card.compute_id:
+                raise BadInput(f"{self.folder} holds a run with different weights of {card.name}; {ANOTHER_OUT}")
 
     def writing(self) -> AbstractContextManager[None]:
         return locked(self.folder, "run", ANOTHER_OUT)

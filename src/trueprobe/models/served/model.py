@@ -23,10 +23,11 @@ import torch
 from trueprobe.errors import BadInput, FailedRun, printable
 from trueprobe.models.assemble import FillJob, only_members
 from trueprobe.models.causal import CausalFraming
+from trueprobe.models.chat import chat_of, has_template
 from trueprobe.models.checkpoint import Source, file_hash, read_tokenizer, weight_files
 from trueprobe.models.contract import Outline, Unfinished
 from trueprobe.models.framing import Ids, Refused
-from trueprobe.models.hugging import start_ids
+from trueprobe.models.hugging import start_ids, start_text
 from trueprobe.models.rows import Read
 from trueprobe.models.served.address import Address
 from trueprobe.models.served.client import BadReply, Refusal
@@ -94,7 +95,7 @@ class Served:
 
     def __init__(self, card: Card, text: Text, start: Ids, server: Server, parallel: int) -> None:
         self.card, self.server, self.parallel = card, server, parallel
-        self._framing = _Framing(card, text, _Behind(server.about.vocabulary), start)
+        self.framing = _Framing(card, text, _Behind(server.about.vocabulary), start)
         self._recent = _Recent(server)
 
     def answer(self, requests: Sequence[Request]) -> list[Answer | WhyNot]:
@@ -115,7 +116,7 @@ class Served:
         raise failed
 
     def _answer(self, request: Request) -> Answer | WhyNot:
-        reads = self._framing.reads(request)
+        reads = self.framing.reads(request)
         if isinstance(reads, WhyNot):
             return reads
         try:
@@ -144,7 +145,7 @@ class Served:
         ranks = [np.array(each.ranks) for each in scores if each.ranks is not None]
         if not request.ranks or len(ranks) < len(scores):
             request, ranks = replace(request, ranks=False), []
-        return self._framing.assemble([request], [logps + ranks])[0]
+        return self.framing.assemble([request], [logps + ranks])[0]
 
     def _scores(self, read: Read) -> TokenScores:
         """The row lacks the last target, which is only predicted."""
@@ -159,17 +160,17 @@ class Served:
     # ------------------------------------------------------------ blanks
 
     def _filled(self, request: FillBlank, reads: Sequence[Read]) -> Answer:
-        job = self._framing.job(request)
+        job = self.framing.job(request)
         if not self.server.lists_all:
             fills = zip(job.asked.fills, reads, strict=True)
             return self._bounded(job, {fill: self._recent.next(read.row.ids) for fill, read in fills})
         readings = [self._recent.next(read.row.ids).logps for read in reads]
-        return self._framing.assemble([request], [readings])[0]
+        return self.framing.assemble([request], [readings])[0]
 
     def _bounded(self, job: FillJob, listings: dict[Ids, Listing]) -> Filled:
         """From the likeliest tokens alone. What they leave out has a bound, and no rank."""
         logps, request = listings[()].logps, job.request
-        members = range(len(logps)) if request.within is None else self._framing.listed(job)
+        members = range(len(logps)) if request.within is None else self.framing.listed(job)
         ranked_pieces = sorted(
             (piece for piece in members if np.isfinite(logps[piece])), key=lambda piece: -logps[piece]
         )
@@ -189,7 +190,7 @@ class Served:
     def _token(self, piece: int, listing: Listing) -> Token:
         logp = float(listing.logps[piece])
         exact = bool(np.isfinite(logp))
-        return Token(self._framing.text.piece_text(piece), piece, logp if exact else listing.bound, exact)
+        return Token(self.framing.text.piece_text(piece), piece, logp if exact else listing.bound, exact)
 
 
 class _Recent:
@@ -253,12 +254,17 @@ def examine_served(source: Source, access: ServerAccess) -> ServedModel:
     if source.as_encoder:
         raise BadInput(f"{address.spec}: a server gives no vectors; as=encoder is for local models")
     text = Text(read_tokenizer(source))
-    start = start_ids(text, source.start)
+    start, chat = start_ids(text, source.start), chat_of(source, text)
     examined = examine(address, text, start, with_key=access is ServerAccess.WITH_KEY)
     card = _card(source, address, text, start, examined)
+    if chat:
+        chat_id = chat.compute_id(card.compute_id)
+        card = replace(card, compute_id=chat_id, start_text=start_text(text, start, chat), chat=chat.label)
     parallel = address.parallel or examined.server.about.parallel
     _log.info("%s: served by %s, %d calls at once", source.name, printable(card.source), parallel)
-    return ServedModel(source, Served(card, text, start, examined.server, parallel), text)
+    served = Served(card, text, start, examined.server, parallel)
+    served.framing.chat = chat
+    return ServedModel(source, served, text)
 
 
 def _card(source: Source, address: Address, text: Text, start: Ids, examined: Examined) -> Card:
@@ -280,7 +286,8 @@ def _card(source: Source, address: Address, text: Text, start: Ids, examined: Ex
         heads=frozenset({"lm"}),
         max_tokens=about.max_tokens,
         vocab_size=about.vocabulary,
-        start_text=text.tokenizer.convert_ids_to_tokens(start[0]) if start else "",
+        start_text=start_text(text, start, None),
+        has_template=has_template(text.tokenizer),
         source=f"{address.spec} ({' '.join(filter(None, (about.kind, about.version)))})",
         dtype="served",
         compute_id=hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),

@@ -78,7 +78,7 @@ def question(probe: CounterActs, card: Card) -> Question:
         wordings.insert(0, Choice(name=ALL, why="all wordings of the run: no sentence is the right one"))
     wording = Axis(name="wording", values=tuple(wordings), needs_rows=not several)
     halves = _halves(probe)
-    form = (_FORM, start_token(card.kind, blanks=True)) if card.kind == "causal" else ()
+    form = (_FORM, start_token(card, blanks=True)) if card.kind == "causal" else ()
     return Question(
         name="stereotype_margin",
         statement="words of the group that dominates an occupation are likelier",

@@ -51,7 +51,7 @@ def question(probe: CrowsPairs, card: Card) -> Question:
     if len(probe.material.categories) > 1:
         over.append(Choice(name="categories", why="every category counts the same: one has a third of the pairs"))
     of_items, of_mean = Axis(name="items", values=tuple(items)), Axis(name="mean over", values=tuple(over))
-    asked = (MASKING,) if masked else (CAUSAL_START, start_token(card.kind, blanks=False))
+    asked = (MASKING,) if masked else (CAUSAL_START, start_token(card, blanks=False))
     variant = probe.variant_of(card)
     return Question(
         name="prefers_stereotype",

@@ -92,7 +92,7 @@ def question(probe: Distractors, card: Card) -> Question:
         axes=of_several(
             *_AXES,
             Axis(name="wording", values=tuple(wording)),
-            _SEPARATOR if card.kind == "masked" else start_token(card.kind, blanks=True),
+            _SEPARATOR if card.kind == "masked" else start_token(card, blanks=True),
         ),
         own={
             "scale": "accuracy",

@@ -34,7 +34,7 @@ _OVER = (
 def question(probe: Pairs, card: Card) -> Question:
     grouped = len({row.groups for row in probe.design.rows}) < len(probe.design.rows)
     over = Axis(name="mean over", values=_OVER if grouped else _OVER[:1])
-    asked = MASKING if card.kind == "masked" else start_token(card.kind, blanks=False)
+    asked = MASKING if card.kind == "masked" else start_token(card, blanks=False)
     return Question(
         name="accuracy",
         statement="the better sentence of a pair is likelier",

@@ -79,7 +79,7 @@ def _question(probe: Seat, card: Card, test: AssociationTest) -> Question:
             layer,
             Axis(name="template", values=tuple(wordings)),
             _SIMILARITY,
-            start_token(card.kind, blanks=True),
+            start_token(card, blanks=True, vectors=True),
         ),
         own={"representation": run[0], "layer": deep[0], "template": ALL, "similarity": "cosine", "start token": OWN},
         count=lambda frame, chosen: _counting(frame, chosen, test.name, deep[0], probe.settings.ddof),

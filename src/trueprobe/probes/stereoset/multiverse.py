@@ -63,7 +63,7 @@ def question(probe: StereoSet, card: Card) -> Question:
     items.append(Choice(name="meaningful", why="both sentences beat the unrelated one: the model knows sense here"))
     chosen = (Axis(name="task", values=tuple(task)), Axis(name="counted", values=COUNTED))
     axes = (*chosen, Axis(name="items", values=tuple(items)), _OVER)
-    asked = {"masked": (_SCORE, _SPACE), "causal": (CAUSAL_START, start_token(card.kind, blanks=False))}
+    asked = {"masked": (_SCORE, _SPACE), "causal": (CAUSAL_START, start_token(card, blanks=False))}
     of_blanks = asked.get(card.kind, ()) if "intrasentence" in tasks else ()
     return Question(
         name="ss",

@@ -70,7 +70,7 @@ def question(probe: TacitRetrieval, card: Card) -> Question:
             *_AXES,
             Axis(name="order", values=tuple(orders)),
             Axis(name="wording", values=tuple(wording)),
-            start_token(card.kind, blanks=True),
+            start_token(card, blanks=True),
         ),
         own={**own, "wording": "all", "start token": OWN},
         count=lambda frame, chosen: _counting(frame, chosen, probe.first, probe.order),

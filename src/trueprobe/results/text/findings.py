@@ -79,6 +79,7 @@ _WHY_NOT = {
     "right_context": "with text behind the blank",
     "no_head": "without such a head",
     "no_start": "without a start token",
+    "not_in_chat": "no place in a chat template",
     "too_long": "too long",
     "empty_text": "without text",
     "no_layer": "without such a layer",
