@@ -16,7 +16,7 @@ from trueprobe.cli import app
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-MOST_WORDS = 28_000
+MOST_WORDS = 26_900
 MOST_WORDS_OF_A_DECISION = 400
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(console|python|(?:toml|python|csv) \S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
