@@ -102,7 +102,7 @@ def test_what_cannot_be_right_is_told_with_its_line(tmp_path):
             [(t.replace("Joe", "Rowan"), *rest) for t, *rest in plain],
             "is not the sentence of this item",
         ),
-        "short": (plain[:-1], "7,567 sentences, and 7,568 are asked"),
+        "short": (plain[:-1], "7,567 sentences, but this condition has 7,568"),
         "no number": (
             [*plain[:4], (plain[4][0], "high", *plain[4][2:]), *plain[5:]],
             "line 6: target_prob is no number but .high.",
