@@ -136,7 +136,7 @@ def _asked_later(mode, fake, seconds, local) -> None:
         assert ends is not Ends.FAILED
     else:
         check_message(failure)
-        assert ends is not Ends.HARMLESS, repr(failure)
+        assert ends in (Ends.FAILED, Ends.REFUSED), repr(failure)
     for request, answer in zip([*BEFORE, *AFTER], answers, strict=False):
         scored = isinstance(answer, Filled | Scored)
         assert scored or np.isin(answer.code, ["not_finite", "not_served"]), answer
